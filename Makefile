@@ -1,0 +1,46 @@
+# Every target does its own set-up in .venv on a fresh machine and repeats fast when it is already there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready-user
+READY_DEV := $(VENV)/.ready-dev
+TESTS ?=
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help quickstart test check format benchmark clean
+
+help:  ## what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Hatchel needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(READY): $(BIN)/python pyproject.toml constraints.txt
+	@echo "Setting up $(VENV) (once; a minute or two) ..."
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(READY_DEV): $(READY)
+	@echo "Adding the tools for tests and checks to $(VENV) (once) ..."
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@
+
+quickstart: $(READY)  ## train, measure and picture a model on built-in data (a few minutes), report in runs/quickstart
+	$(BIN)/hatchel quickstart
+
+test: $(READY_DEV)  ## all tests, warnings as errors, doctests included; TESTS="-k mig" for some
+	$(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+
+check: $(READY_DEV)  ## ruff, ruff format, pyright (strict on the package)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: $(READY_DEV)  ## let ruff put things right
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove the environment and everything built
+	rm -rf $(VENV) dist build runs .pytest_cache .ruff_cache

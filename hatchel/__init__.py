@@ -1,0 +1,3 @@
+"""Hatchel: disentangled representation learning."""
+
+__version__ = "0.1.0"

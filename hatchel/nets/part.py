@@ -1,0 +1,36 @@
+"""The two families of networks: encoders (data to posterior parameters) and decoders (latent to likelihood parameters)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+from hatchel.spec import Spec
+
+Shape = tuple[int, ...]
+"""Of one item: (C, H, W) for images, (F,) for the rows of a table."""
+
+
+class Encoded(NamedTuple):
+    """What an encoder's module returns."""
+
+    parameters: Tensor  # (B, sum(widths)), laid out site by site: site 0's numbers first
+    features: dict[str, Tensor]  # named inner layers, first axis B; empty where an encoder has nothing to show
+
+
+class Encoder(Spec, ABC, family="encoder", home="hatchel.nets"):
+    """Turns data into the numbers that describe q(z|x)."""
+
+    @abstractmethod
+    def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
+        """A module x (B, *shape) -> Encoded. `widths[s]` numbers are wanted for latent site s (a Gaussian coordinate: 2)."""
+
+
+class Decoder(Spec, ABC, family="decoder", home="hatchel.nets"):
+    """Turns a latent code into one number (a logit or a mean) per data value."""
+
+    @abstractmethod
+    def build(self, width: int, shape: Shape) -> nn.Module:
+        """A module z (B, width) -> (B, *shape)."""
