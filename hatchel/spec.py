@@ -1,8 +1,8 @@
 """Spec: a frozen dataclass that is both the configuration and the thing configured.
 
 A *family* is a root class such as `Term` or `Metric`; subclassing it registers a member, so that a plug-in edits
-no list. Every Spec goes to JSON and back as {"kind": name, field: value, ...}; errors carry the field's path. The digest
-of the canonical JSON is a run's identity.
+no list. Every Spec goes to JSON and back as {"kind": name, field: value, ...}; errors carry the field's path. The
+digest of the canonical JSON is a run's identity.
 
 >>> class Fruit(Spec, family="fruit"):
 ...     "Something sweet."
@@ -25,6 +25,7 @@ import functools
 import hashlib
 import importlib
 import inspect
+import itertools
 import json
 import pkgutil
 import re
@@ -113,7 +114,7 @@ class Spec:
 
 
 def encode(value: Any, identity: bool = False) -> Any:
-    """A Spec (or what it holds) as plain JSON values; `identity` leaves out the fields that are not part of the digest."""
+    """A Spec (or what it holds) as plain JSON values; `identity` leaves out the fields marked `local`."""
     if isinstance(value, Spec):
         fields = [f for f in dataclasses.fields(value) if not identity or f.metadata.get("identity", True)]
         body = {f.name: encode(getattr(value, f.name), identity) for f in fields}
@@ -288,7 +289,7 @@ def _attribute_docs(cls: type[Spec]) -> dict[str, str]:
             continue
         tree = ast.parse(textwrap.dedent(inspect.getsource(parent)))
         body = cast(ast.ClassDef, tree.body[0]).body
-        for field, text in zip(body, body[1:], strict=False):
+        for field, text in itertools.pairwise(body):
             if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
                 docs[cast(ast.Name, field.target).id] = inspect.cleandoc(str(text.value.value))
     return docs

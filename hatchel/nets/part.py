@@ -1,4 +1,4 @@
-"""The two families of networks: encoders (data to posterior parameters) and decoders (latent to likelihood parameters)."""
+"""The two families of networks: encoders (data to numbers about z) and decoders (z to numbers about the data)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Encoder(Spec, ABC, family="encoder", home="hatchel.nets"):
 
     @abstractmethod
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        """A module x (B, *shape) -> Encoded. `widths[s]` numbers are wanted for latent site s (a Gaussian coordinate: 2)."""
+        """A module x (B, *shape) -> Encoded, with `widths[s]` numbers for latent site s (a Gaussian coordinate: 2)."""
 
 
 class Decoder(Spec, ABC, family="decoder", home="hatchel.nets"):
