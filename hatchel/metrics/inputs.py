@@ -1,0 +1,85 @@
+"""What comes in from outside: arrays, tensors or tables, checked once, with one clear error each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hatchel.errors import HatchelError
+
+Matrix = NDArray[np.floating[Any]]
+Labels = NDArray[np.int64]
+Seed = int | np.random.Generator
+
+
+def generator(seed: Seed) -> np.random.Generator:
+    """The generator itself, or a new one from an integer seed."""
+    return np.random.default_rng(seed)
+
+
+def array(value: Any, name: str) -> NDArray[Any]:
+    """A numpy array of whatever holds numbers: an array, a tensor, a list, a table."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+    result = np.asarray(value)
+    if result.size == 0:
+        raise HatchelError(f"{name}: the array is empty (shape {result.shape})")
+    return result
+
+
+def matrix(value: Any, name: str, rows: int | None = None) -> Matrix:
+    """A finite (n, columns) floating array; one column may come as a vector. float32 stays float32."""
+    result = array(value, name)
+    if result.ndim == 1:
+        result = result[:, None]
+    if result.ndim != 2:
+        raise HatchelError(f"{name}: expected rows x columns, got shape {result.shape}")
+    if rows is not None and len(result) != rows:
+        raise HatchelError(f"{name}: {len(result)} rows, but the codes have {rows}; give one row per code")
+    if not np.issubdtype(result.dtype, np.number) and result.dtype != np.bool_:
+        raise HatchelError(f"{name}: expected numbers, got {result.dtype}")
+    if np.issubdtype(result.dtype, np.complexfloating):
+        raise HatchelError(f"{name}: expected real numbers, got {result.dtype}")
+    result = result if result.dtype in (np.float32, np.float64) else result.astype(np.float64)
+    bad = ~np.isfinite(result)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        what = "NaN" if np.isnan(result[row, column]) else "infinite"
+        raise HatchelError(
+            f"{name}: {bad.sum()} values are NaN or infinite, first at row {row}, column {column} ({what})"
+        )
+    return result
+
+
+def table(value: Any, name: str, rows: int) -> NDArray[Any]:
+    """Factor values (n, K) of any sortable type: numbers, booleans or strings."""
+    result = array(value, name)
+    if result.dtype == np.object_:
+        result = result.astype(np.str_)
+    if np.issubdtype(result.dtype, np.number) or result.dtype == np.bool_:
+        if np.issubdtype(result.dtype, np.integer) and result.ndim <= 2:
+            if result.ndim == 1:
+                result = result[:, None]
+        else:
+            result = matrix(result, name)
+    elif result.ndim == 1:
+        result = result[:, None]
+    if result.ndim != 2:
+        raise HatchelError(f"{name}: expected rows x factors, got shape {result.shape}")
+    if len(result) != rows:
+        raise HatchelError(f"{name}: {len(result)} rows, but the codes have {rows}; give one row per code")
+    return result
+
+
+def factor_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    """The given names, checked, or factor_0, factor_1, ..."""
+    if names is None:
+        return tuple(f"factor_{k}" for k in range(count))
+    if len(names) != count:
+        raise HatchelError(f"names: {len(names)} names for {count} factors")
+    if len(set(names)) != count:
+        raise HatchelError(f"names: {', '.join(names)}: every factor needs its own name")
+    return tuple(str(n) for n in names)

@@ -1,0 +1,245 @@
+"""Probe: codes and factors of one set of rows, with what several metrics share computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hatchel.errors import HatchelError
+from hatchel.metrics import information
+from hatchel.metrics.information import Float
+from hatchel.metrics.inputs import Labels, Matrix, array, factor_names, matrix, table
+
+TRAIN, TEST = 10_000, 5_000
+"""Rows of the reference protocol (Locatello et al. 2019)."""
+
+
+class Probe:
+    """What is known of n rows: codes (n, D), factors (n, K), and optionally samples, deviations, features, ...
+
+    `train` and `test` are row numbers, or how many rows to draw without replacement (default 10,000 and 5,000; of
+    fewer than 15,000 rows two thirds and one third). Every metric that fits a predictor uses this one split. A factor
+    is discrete unless `continuous` says so or, where that is not given, unless its values are fractions that hardly
+    ever repeat.
+    """
+
+    def __init__(
+        self,
+        codes: Any,
+        factors: Any = None,
+        *,
+        names: Sequence[str] | None = None,
+        continuous: Sequence[bool] | bool | None = None,
+        samples: Any = None,
+        std: Any = None,
+        features: Mapping[str, Any] | None = None,
+        others: Sequence[Any] | None = None,
+        clusters: Any = None,
+        images: tuple[Any, Any] | None = None,
+        train: int | NDArray[np.int64] | None = None,
+        test: int | NDArray[np.int64] | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.codes: Matrix = matrix(codes, "codes")  # (n, D)
+        self.n, self.dims = self.codes.shape
+        rows = self.n
+        self.values = None if factors is None else table(factors, "factors", rows)  # (n, K), as given
+        self.names = factor_names(names, 0 if self.values is None else self.values.shape[1])
+        self.samples = None if samples is None else matrix(samples, "samples", rows)  # (n, D)
+        self.std = None if std is None else self._deviations(std)  # (n, D)
+        self.features = features and {k: matrix(v, f"features {k}", rows) for k, v in features.items()}
+        self.others = None if others is None else tuple(matrix(o, "others", rows) for o in others)
+        self.clusters = None if clusters is None else table(clusters, "clusters", rows)
+        self.images = None if images is None else (array(images[0], "images"), array(images[1], "reconstructions"))
+        self.seed = seed
+        self._sizes = (train, test)
+        self._cache: dict[tuple[Any, ...], Any] = {}
+        self._parent: tuple[Probe, NDArray[np.int64]] | None = None
+        self.continuous = self._declare(continuous)
+        self._check_factors()
+
+    @classmethod
+    def split(cls, train: tuple[Any, Any], test: tuple[Any, Any], **options: Any) -> Self:
+        """A probe whose train and test rows are given: (codes, factors) each."""
+        first, second = matrix(train[0], "train codes"), matrix(test[0], "test codes")
+        rows = np.arange(len(first) + len(second))
+        codes = np.concatenate([first, second])
+        factors = np.concatenate([array(train[1], "train factors"), array(test[1], "test factors")])
+        return cls(codes, factors, train=rows[: len(first)], test=rows[len(first) :], **options)
+
+    # -- factors ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def factors(self) -> Labels | None:
+        """Class numbers 0..m_k-1 of every discrete factor; 20 equal-width bins of every continuous one. (n, K)"""
+        return None if self.values is None else self._labelled[0]
+
+    @property
+    def classes(self) -> Labels:
+        """The factors' class numbers, where the metric has said that it needs factors. (n, K)"""
+        if self.factors is None:
+            raise HatchelError("factors: this metric needs the factors of every row")
+        return self.factors
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many different values every factor takes in these rows. (K,)"""
+        return self.classes.max(axis=0) + 1
+
+    @cached_property
+    def varying(self) -> NDArray[np.int64]:
+        """The factors that take more than one value in these rows."""
+        return np.flatnonzero([len(np.unique(column)) > 1 for column in self.classes.T])
+
+    @cached_property
+    def dead(self) -> NDArray[np.int64]:
+        """The dimensions whose code is the same in every row."""
+        return np.flatnonzero(self.codes.min(axis=0) == self.codes.max(axis=0))
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Dead dimensions and constant factors, in words."""
+        found: list[str] = []
+        if len(self.dead):
+            found.append(f"dead dimensions: {', '.join(f'z{d}' for d in self.dead)}")
+        if self.values is not None and len(self.varying) < len(self.names):
+            still = [name for k, name in enumerate(self.names) if k not in self.varying]
+            found.append(f"constant factors, left out: {', '.join(still)}")
+        return tuple(found)
+
+    # -- shared quantities ---------------------------------------------------------------------------------------
+
+    def binned(self, bins: int = 20) -> Labels:
+        """The codes in equal-width bins. (n, D); resampled rows keep the bins of the rows they came from."""
+        if self._parent is not None:
+            parent, rows = self._parent
+            return self.once(("binned", bins), lambda: parent.binned(bins)[rows])
+        return self.once(("binned", bins), lambda: information.discretise(self.codes, bins))
+
+    def mutual_information(self, bins: int = 20) -> Float:
+        """I(z_d; v_k) in nats. (D, K)"""
+        return self.once(("mi", bins), lambda: information.mutual_information(self.binned(bins), self.classes))
+
+    @cached_property
+    def entropies(self) -> Float:
+        """H(v_k) in nats. (K,)"""
+        return information.entropies(self.classes)
+
+    def once(self, key: tuple[Any, ...], compute: Any) -> Any:
+        """The cached value under `key`, computed at the first call."""
+        if key not in self._cache:
+            self._cache[key] = compute()
+        return self._cache[key]
+
+    # -- rows ---------------------------------------------------------------------------------------------------
+
+    @property
+    def train(self) -> NDArray[np.int64]:
+        """Rows that predictors are fitted on."""
+        return self._split[0]
+
+    @property
+    def test(self) -> NDArray[np.int64]:
+        """Rows that predictors are judged on; never among `train`."""
+        return self._split[1]
+
+    @cached_property
+    def _split(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        train, test = self._sizes
+        if isinstance(train, np.ndarray) and isinstance(test, np.ndarray):
+            return train, test
+        if isinstance(train, np.ndarray) or isinstance(test, np.ndarray):
+            raise HatchelError("train, test: give both as row numbers, or both as sizes")
+        third = self.n // 3
+        test = test if test is not None else min(TEST, third)
+        train = train if train is not None else min(TRAIN, self.n - test)
+        if train < 1 or test < 1 or train + test > self.n:
+            raise HatchelError(f"train, test: {train} + {test} rows asked for, but there are {self.n}")
+        order = np.random.default_rng(self.seed).permutation(self.n)[: train + test]
+        return order[:train], order[train:]
+
+    def rows(self, rows: NDArray[np.int64]) -> Probe:
+        """The same probe on some of its rows, which may repeat; bins and class numbers stay those of this probe."""
+        child = object.__new__(Probe)
+        child.__dict__.update({k: v for k, v in vars(self).items() if k in _PLAIN})
+        child.codes, child.n = self.codes[rows], len(rows)
+        for name in ("values", "samples", "std", "clusters"):
+            held = cast("NDArray[Any] | None", getattr(self, name))
+            setattr(child, name, None if held is None else held[rows])
+        child.features = self.features and {k: v[rows] for k, v in self.features.items()}
+        child.others = self.others and tuple(o[rows] for o in self.others)
+        child.images = self.images and (self.images[0][rows], self.images[1][rows])
+        child._cache, child._parent = {}, (self, rows)
+        if self.values is not None:
+            child.__dict__["_labelled"] = (self.classes[rows],)
+        return child
+
+    def resampled(self, rng: np.random.Generator) -> Probe:
+        """A bootstrap replicate: as many rows drawn with replacement, the split's two sides each from itself."""
+        if "_split" not in vars(self) and self._sizes == (None, None):
+            return self.rows(rng.integers(self.n, size=self.n))
+        train, test = self._split
+        drawn = [rng.choice(side, size=len(side)) for side in (train, test)]
+        child = self.rows(np.concatenate(drawn))
+        rows = np.arange(child.n)
+        child._sizes = (rows[: len(train)], rows[len(train) :])
+        return child
+
+    # -- checks -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _labelled(self) -> tuple[Labels]:
+        values = cast("NDArray[Any]", self.values)
+        labels = np.empty(values.shape, dtype=np.int64)
+        for k in range(values.shape[1]):
+            if self.continuous[k]:
+                labels[:, k] = information.discretise(values[:, k : k + 1].astype(np.float64))[:, 0]
+            else:
+                labels[:, k] = information.relabel(values[:, k])[0]
+        return (labels,)
+
+    def _deviations(self, std: Any) -> Matrix:
+        given = array(std, "std")
+        if given.ndim == 1 and len(given) == self.dims:
+            given = np.broadcast_to(given, self.codes.shape)
+        result = matrix(given, "std", self.n)
+        if result.shape != self.codes.shape or (result <= 0).any():
+            raise HatchelError(f"std: expected positive numbers of shape {self.codes.shape}")
+        return result
+
+    def _declare(self, continuous: Sequence[bool] | bool | None) -> NDArray[np.bool_]:
+        count = len(self.names)
+        if isinstance(continuous, bool):
+            return np.full(count, continuous)
+        if continuous is not None:
+            if len(continuous) != count:
+                raise HatchelError(f"continuous: {len(continuous)} entries for {count} factors")
+            return np.asarray(continuous, dtype=np.bool_)
+        if self.values is None or not np.issubdtype(self.values.dtype, np.floating):
+            return np.zeros(count, dtype=np.bool_)
+        fractions = (self.values != np.round(self.values)).any(axis=0)
+        # Fewer than ten rows a value: no class of them could be learnt or counted.
+        return np.array([f and len(np.unique(v)) > self.n / 10 for f, v in zip(fractions, self.values.T, strict=True)])
+
+    def _check_factors(self) -> None:
+        if self.values is None:
+            return
+        if self.continuous.any() and not np.issubdtype(self.values.dtype, np.number):
+            raise HatchelError("continuous: a factor of strings cannot be continuous")
+        if not len(self.varying):
+            raise HatchelError(
+                f"factors: every factor takes one value only in these {self.n} rows; nothing to tell apart"
+            )
+        for k, name in enumerate(self.names):
+            if not self.continuous[k] and self.sizes[k] >= self.n and self.n > 1:
+                raise HatchelError(
+                    f"factors: {name} takes {self.sizes[k]} values in {self.n} rows; give more rows than classes, "
+                    "or declare it continuous"
+                )
+
+
+_PLAIN = frozenset({"dims", "names", "continuous", "seed", "_sizes"})

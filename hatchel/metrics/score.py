@@ -1,0 +1,108 @@
+"""Score: one number with everything needed to trust it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hatchel.errors import HatchelError
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval [low, high] of a stated level, from a stated number of replicates."""
+
+    low: float
+    high: float
+    level: float = 0.95
+    replicates: int = 0
+
+    @classmethod
+    def of(cls, replicates: NDArray[np.float64], level: float = 0.95) -> Interval:
+        """The percentile interval of bootstrap replicates (Efron 1979).
+
+        >>> Interval.of(np.arange(101.0), level=0.9)
+        Interval(low=5.0, high=95.0, level=0.9, replicates=101)
+        """
+        tail = 50 * (1 - level)
+        low, high = np.percentile(replicates, [tail, 100 - tail])
+        return cls(round(float(low), 12), round(float(high), 12), level, len(replicates))
+
+
+@dataclass(frozen=True)
+class Score:
+    """A metric's value with its parts, the matrix behind it, the settings, the sample, the seed and the interval."""
+
+    name: str
+    """The variant: the metric and every option that is not at its default."""
+    value: float
+    parts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Further numbers by name: floats, or mappings from factor name (or dimension) to float."""
+    matrix: NDArray[np.float64] | None = None
+    """D x K: mutual information, R², importance, ...; NaN in the column of a constant factor that was left out."""
+    factors: tuple[str, ...] = ()
+    """Names of the matrix's columns."""
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    n: int = 0
+    """Rows the value was computed from."""
+    seed: int | None = None
+    interval: Interval | None = None
+    notes: tuple[str, ...] = ()
+    """What a reader must know: dead dimensions, constant factors, samples smaller than the protocol's."""
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise HatchelError(f"{self.name}: no finite value on these {self.n} rows ({self.value})")
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        spread = f" [{self.interval.low:.4f}, {self.interval.high:.4f}]" if self.interval else ""
+        return f"{self.name} {self.value:.4f}{spread} (n={self.n})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values; NaN becomes null."""
+        names = ("name", "value", "parts", "matrix", "factors", "settings", "n", "seed", "notes")
+        body = {name: plain(getattr(self, name)) for name in names}
+        return body | {"interval": vars(self.interval) if self.interval else None}
+
+    def to_json(self, indent: int | None = None) -> str:
+        """The dictionary as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def to_pandas(self) -> Any:
+        """The matrix as a table: one row a dimension, one column a factor."""
+        pandas = import_pandas()
+        if self.matrix is None:
+            return pandas.DataFrame({self.name: [self.value]})
+        columns = self.factors if len(self.factors) == self.matrix.shape[1] else None
+        return pandas.DataFrame(self.matrix, columns=columns, index=[f"z{d}" for d in range(len(self.matrix))])
+
+
+def import_pandas() -> Any:
+    """pandas, which is an extra."""
+    try:
+        import pandas
+    except ImportError:
+        raise HatchelError('tables need pandas: pip install "hatchel[data]"') from None
+    return pandas
+
+
+def plain(value: Any) -> Any:
+    """Numbers, arrays and mappings as JSON can hold them."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in cast(Mapping[Any, Any], value).items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in cast(list[Any], value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

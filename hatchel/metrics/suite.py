@@ -1,0 +1,104 @@
+"""evaluate: every metric on one probe, shared quantities once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hatchel.metrics.metric import Metric
+from hatchel.metrics.probe import Probe
+from hatchel.metrics.score import Score, import_pandas
+from hatchel.spec import decode
+
+
+class Scores(Mapping[str, Score]):
+    """Scores by variant name; `skipped` says why a metric that was asked for has none."""
+
+    def __init__(self, scores: Mapping[str, Score], skipped: Mapping[str, str]) -> None:
+        self._scores = dict(scores)
+        self.skipped = dict(skipped)
+
+    def __getitem__(self, name: str) -> Score:
+        return self._scores[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._scores)
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values: {"scores": {name: ...}, "skipped": {name: reason}}."""
+        return {"scores": {k: s.to_dict() for k, s in self.items()}, "skipped": self.skipped}
+
+    def to_json(self, indent: int | None = None) -> str:
+        """The dictionary as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def to_pandas(self) -> Any:
+        """One row a score: value, interval, sample size, seed."""
+        rows = [
+            {
+                "metric": s.name, "value": s.value, "low": s.interval and s.interval.low,
+                "high": s.interval and s.interval.high, "n": s.n, "seed": s.seed,
+            }
+            for s in self.values()
+        ]  # fmt: skip
+        return import_pandas().DataFrame(rows).set_index("metric")
+
+    def table(self) -> str:
+        """Plain text: one line a score, then what was left out and why."""
+        width = max((len(name) for name in (*self, *self.skipped)), default=0)
+        lines = [f"{name:<{width}}  {str(score).removeprefix(name).strip()}" for name, score in self.items()]
+        return "\n".join(lines + [f"{name:<{width}}  needs {reason}" for name, reason in self.skipped.items()])
+
+
+def evaluate(
+    codes: Any,
+    factors: Any = None,
+    which: str | Sequence[str | Metric] = "all",
+    *,
+    samples: Any = None,
+    std: Any = None,
+    features: Mapping[str, Any] | None = None,
+    others: Sequence[Any] | None = None,
+    clusters: Any = None,
+    images: tuple[Any, Any] | None = None,
+    names: Sequence[str] | None = None,
+    continuous: Sequence[bool] | bool | None = None,
+    train: int | NDArray[np.int64] | None = None,
+    test: int | NDArray[np.int64] | None = None,
+    seed: int = 0,
+    bootstrap: int = 0,
+) -> Scores:
+    """All metrics (or those named, or the given Specs) on one set of codes; see Probe for the arguments.
+
+    Every metric starts from its own generator of the one seed, so a score does not depend on which others are asked for.
+    """
+    probe = Probe(
+        codes, factors, samples=samples, std=std, features=features, others=others, clusters=clusters, images=images,
+        names=names, continuous=continuous, train=train, test=test, seed=seed,
+    )  # fmt: skip
+    return measure(probe, which, seed, bootstrap)
+
+
+def measure(probe: Probe, which: str | Sequence[str | Metric] = "all", seed: int = 0, bootstrap: int = 0) -> Scores:
+    """`evaluate` on a Probe that is already there."""
+    if which == "all":
+        which = tuple(Metric.members())
+    elif isinstance(which, str):
+        which = which.split(",")
+    scores: dict[str, Score] = {}
+    skipped: dict[str, str] = {}
+    for wanted in which:
+        metric = decode(Metric, wanted.strip() if isinstance(wanted, str) else wanted, "which")
+        reason = metric.missing(probe)
+        if reason:
+            skipped[metric.variant] = reason
+        else:
+            scores[metric.variant] = metric.score(probe, seed, bootstrap)
+    return Scores(scores, skipped)
