@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+import functools
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +22,18 @@ def discretise(values: Matrix, bins: int = 20) -> Labels:
     >>> discretise(np.array([[0.0], [0.4], [0.5], [1.0]]), bins=2).ravel()
     array([0, 0, 1, 1])
     """
-    result = np.zeros(values.shape, dtype=np.int64)
-    for d in range(values.shape[1]):
-        column = np.ascontiguousarray(values[:, d])
-        low, high = column.min(), column.max()
-        if low < high:
-            edges = np.linspace(low, high, bins + 1, dtype=column.dtype)
-            result[:, d] = np.searchsorted(edges[1:-1], column, side="right")
-    return result
+    columns = np.ascontiguousarray(values.T)  # (D, n): everything below runs along one dimension's values
+    low, high = columns.min(axis=1), columns.max(axis=1)
+    result = np.zeros(columns.shape, dtype=np.int64)
+    for d in np.flatnonzero(low < high):
+        edges = np.linspace(low[d], high[d], bins + 1)
+        guess = ((columns[d] - low[d]) * (bins / (high[d] - low[d]))).astype(np.int64)
+        np.minimum(guess, bins - 1, out=guess)
+        # The product rounds otherwise than the edges do: a value next to an edge may be one bin off.
+        guess -= columns[d] < edges[guess]
+        guess += columns[d] >= np.append(edges[1:-1], np.inf)[guess]
+        result[d] = guess
+    return result.T
 
 
 def relabel(values: NDArray[Any]) -> tuple[Labels, int]:
@@ -53,11 +58,15 @@ def entropy(counts: NDArray[Any], axis: int = -1) -> Float:
     >>> entropy(np.array([5, 5])).round(6)
     np.float64(0.693147)
     """
-    counts = np.asarray(counts, dtype=np.float64)
-    total = counts.sum(axis=axis)
-    logs = np.log(np.where(counts > 0, counts, 1.0))
-    safe = np.where(total > 0, total, 1.0)
-    return np.asarray(np.maximum(np.log(safe) - (counts * logs).sum(axis=axis) / safe, 0.0))[()]
+    total = np.maximum(counts.sum(axis=axis), 1)
+    return np.maximum(np.log(total) - _count_log(int(np.max(total)))[counts].sum(axis=axis) / total, 0.0)
+
+
+@functools.lru_cache(maxsize=4)
+def _count_log(largest: int) -> Float:
+    """c log c for c = 0..largest: a lookup is much cheaper than a logarithm a cell."""
+    counts = np.arange(largest + 1, dtype=np.float64)
+    return counts * np.log(np.maximum(counts, 1.0))
 
 
 def entropies(labels: Labels) -> Float:
@@ -65,16 +74,16 @@ def entropies(labels: Labels) -> Float:
     return np.array([entropy(np.bincount(labels[:, k])) for k in range(labels.shape[1])])
 
 
-def contingency(left: Labels, right: Labels) -> Float:
+def contingency(left: Labels, right: Labels) -> Labels:
     """How often each pair of values occurs, for every column of `left` with one column of `right`.
 
     (n, D), (n,) -> (D, values of left, values of right)
     """
-    rows, columns = int(left.max()) + 1, int(right.max()) + 1
-    dims = left.shape[1]
-    cells = left * columns + right[:, None] + np.arange(dims) * (rows * columns)
-    counts = np.bincount(cells.ravel(), minlength=dims * rows * columns)
-    return counts.reshape(dims, rows, columns).astype(np.float64)
+    dims, rows, columns = left.shape[1], int(left.max()) + 1, int(right.max()) + 1
+    cells = left.T * columns
+    cells += right
+    cells += np.arange(dims)[:, None] * (rows * columns)
+    return np.bincount(cells.reshape(-1), minlength=dims * rows * columns).reshape(dims, rows, columns)
 
 
 def mutual_information(left: Labels, right: Labels) -> Float:
@@ -89,4 +98,4 @@ def mutual_information(left: Labels, right: Labels) -> Float:
         both = entropy(joint.reshape(len(joint), -1))
         result[:, k] = entropy(joint.sum(axis=2)) + entropy(joint.sum(axis=1)) - both
     # Rounding leaves +-1e-16 where the truth is 0; an information is never negative.
-    return cast(Float, np.where(result < 1e-14, 0.0, result))
+    return np.where(result < 1e-14, 0.0, result)

@@ -51,7 +51,7 @@ class Metric(Spec, ABC, family="metric", home="hatchel.metrics"):
         interval = None
         if bootstrap:
             draws = np.array([self.measure(probe.resampled(random), random).value for _ in range(bootstrap)])
-            interval = Interval.of(draws)
+            interval = Interval.of(draws, result.value)
         seed = rng if isinstance(rng, int) else None
         return dataclasses.replace(result, seed=seed, interval=interval)
 

@@ -75,30 +75,30 @@ class Probe:
 
     @cached_property
     def factors(self) -> Labels | None:
-        """Class numbers 0..m_k-1 of every discrete factor; 20 equal-width bins of every continuous one. (n, K)"""
+        """(n, K): class numbers 0..m_k-1 of every discrete factor; 20 equal-width bins of every continuous one."""
         return None if self.values is None else self._labelled[0]
 
     @property
     def classes(self) -> Labels:
-        """The factors' class numbers, where the metric has said that it needs factors. (n, K)"""
+        """(n, K): the factors' class numbers, where the metric has said that it needs factors."""
         if self.factors is None:
             raise HatchelError("factors: this metric needs the factors of every row")
         return self.factors
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """How many different values every factor takes in these rows. (K,)"""
+        """(K,): how many different values every factor takes."""
         return self.classes.max(axis=0) + 1
 
     @cached_property
     def varying(self) -> NDArray[np.int64]:
         """The factors that take more than one value in these rows."""
-        return np.flatnonzero([len(np.unique(column)) > 1 for column in self.classes.T])
+        return np.flatnonzero(self.classes.min(axis=0) != self.classes.max(axis=0))
 
     @cached_property
     def dead(self) -> NDArray[np.int64]:
         """The dimensions whose code is the same in every row."""
-        return np.flatnonzero(self.codes.min(axis=0) == self.codes.max(axis=0))
+        return np.flatnonzero((self.codes == self.codes[0]).all(axis=0))
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -117,16 +117,16 @@ class Probe:
         """The codes in equal-width bins. (n, D); resampled rows keep the bins of the rows they came from."""
         if self._parent is not None:
             parent, rows = self._parent
-            return self.once(("binned", bins), lambda: parent.binned(bins)[rows])
+            return self.once(("binned", bins), lambda: parent.binned(bins).T.take(rows, axis=1).T)
         return self.once(("binned", bins), lambda: information.discretise(self.codes, bins))
 
     def mutual_information(self, bins: int = 20) -> Float:
-        """I(z_d; v_k) in nats. (D, K)"""
+        """(D, K): I(z_d; v_k) in nats."""
         return self.once(("mi", bins), lambda: information.mutual_information(self.binned(bins), self.classes))
 
     @cached_property
     def entropies(self) -> Float:
-        """H(v_k) in nats. (K,)"""
+        """(K,): H(v_k) in nats."""
         return information.entropies(self.classes)
 
     def once(self, key: tuple[Any, ...], compute: Any) -> Any:
@@ -175,7 +175,7 @@ class Probe:
         child.images = self.images and (self.images[0][rows], self.images[1][rows])
         child._cache, child._parent = {}, (self, rows)
         if self.values is not None:
-            child.__dict__["_labelled"] = (self.classes[rows],)
+            child.__dict__["_labelled"] = (self.classes.T.take(rows, axis=1).T,)
         return child
 
     def resampled(self, rng: np.random.Generator) -> Probe:
@@ -194,7 +194,7 @@ class Probe:
     @cached_property
     def _labelled(self) -> tuple[Labels]:
         values = cast("NDArray[Any]", self.values)
-        labels = np.empty(values.shape, dtype=np.int64)
+        labels = np.empty(values.shape, dtype=np.int64, order="F")  # read column by column
         for k in range(values.shape[1]):
             if self.continuous[k]:
                 labels[:, k] = information.discretise(values[:, k : k + 1].astype(np.float64))[:, 0]

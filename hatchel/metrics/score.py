@@ -24,14 +24,17 @@ class Interval:
     replicates: int = 0
 
     @classmethod
-    def of(cls, replicates: NDArray[np.float64], level: float = 0.95) -> Interval:
-        """The percentile interval of bootstrap replicates (Efron 1979).
+    def of(cls, replicates: NDArray[np.float64], value: float, level: float = 0.95) -> Interval:
+        """The percentile interval (Efron 1979) of bootstrap replicates, recentred on the value itself.
 
-        >>> Interval.of(np.arange(101.0), level=0.9)
-        Interval(low=5.0, high=95.0, level=0.9, replicates=101)
+        Recentred, because a resample repeats rows and so every count-based information in it is too large by the
+        same bias again: around 0 the plain percentiles would leave out the value.
+
+        >>> Interval.of(np.arange(101.0), value=40, level=0.9)
+        Interval(low=-5.0, high=85.0, level=0.9, replicates=101)
         """
         tail = 50 * (1 - level)
-        low, high = np.percentile(replicates, [tail, 100 - tail])
+        low, high = np.percentile(replicates - replicates.mean() + value, [tail, 100 - tail])
         return cls(round(float(low), 12), round(float(high), 12), level, len(replicates))
 
 

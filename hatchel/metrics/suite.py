@@ -77,7 +77,7 @@ def evaluate(
 ) -> Scores:
     """All metrics (or those named, or the given Specs) on one set of codes; see Probe for the arguments.
 
-    Every metric starts from its own generator of the one seed, so a score does not depend on which others are asked for.
+    Every metric starts from its own generator of the one seed, so a score does not depend on the others asked for.
     """
     probe = Probe(
         codes, factors, samples=samples, std=std, features=features, others=others, clusters=clusters, images=images,
