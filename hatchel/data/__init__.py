@@ -1,1 +1,18 @@
-"""Room: data."""
+"""Data sets: built-in ones that need no download, the real files, and one's own images, arrays and tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hatchel.data.dataset import Dataset
+
+__all__ = ["load"]
+
+
+def load(name: str | Path, **options: Any) -> Dataset:
+    """The data set of that name, or the folder, array or table at that path; options are the fields of its Source."""
+    from hatchel.data.source import load
+
+    return load(name, **options)

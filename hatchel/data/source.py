@@ -1,0 +1,64 @@
+"""Source: the configuration of a data set, and `load`, the door to all of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+from hatchel.data.dataset import Dataset
+from hatchel.errors import HatchelError, unknown
+from hatchel.spec import Spec, decode
+
+KIND_OF_FILE = {
+    ".npy": "array",
+    ".npz": "array",
+    ".h5": "array",
+    ".hdf5": "array",
+    ".csv": "table",
+    ".tsv": "table",
+    ".parquet": "table",
+}
+
+
+class Source(Spec, ABC, family="dataset", home="hatchel.data"):
+    """What to load: a built-in set by its kind, or one's own by its path."""
+
+    @abstractmethod
+    def load(self) -> Dataset:
+        """The data, ready to be read."""
+
+    @classmethod
+    def shorthand(cls, value: Any) -> Any:
+        """A string is a kind, or else the path of a folder of images, an array or a table."""
+        if not isinstance(value, str | Path):
+            return value
+        name = str(value)
+        return decode(cls, {"kind": name} if name in cls.members() else _own(name, cls))
+
+
+def load(name: str | Path, **options: Any) -> Dataset:
+    """The data set of that name, or the folder, array or table at that path; options are the fields of its Source.
+
+    >>> ds = load("xy_squares", size=16)
+    >>> len(ds), ds.shape, ds.space.names
+    (64, (1, 16, 16), ('x', 'y'))
+    """
+    text = str(name)
+    body = {"kind": text} if text in Source.members() else _own(text, Source)
+    return decode(Source, {**body, **options}).load()
+
+
+def _own(name: str, family: type[Source]) -> dict[str, Any]:
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return {"kind": "images", "path": name}
+    if path.is_file():
+        kind = KIND_OF_FILE.get(path.suffix.lower())
+        if kind is None:
+            known = ", ".join(sorted(KIND_OF_FILE))
+            raise HatchelError(
+                f"{name}: cannot read data from this kind of file; known are a folder of images, {known}"
+            )
+        return {"kind": kind, "path": name}
+    raise HatchelError(f"{unknown('dataset', name, family.members())}; a path must exist")

@@ -1,0 +1,227 @@
+"""Stores: where the items of a data set lie, and the two questions asked of them: pixels, and batches for training."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hatchel.data.factors import Integers
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Pixels = NDArray[np.uint8]
+FITS = 2 << 30  # bytes that may be copied to a device once, so that batches are gathered there
+
+
+class Store(ABC):
+    """Items by number."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Of one item as `take` gives it: (H, W, C), or (F,) for rows."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def take(self, indices: Integers) -> NDArray[Any]:
+        """uint8 (n, H, W, C), or float32 (n, F)."""
+
+    @abstractmethod
+    def gatherer(self, device: str) -> Callable[[Tensor], Tensor]:
+        """Item numbers to what `take` gives, as a tensor on the device (bits may still be packed: see `finish`)."""
+
+    @abstractmethod
+    def finish(self, batch: Tensor) -> Tensor:
+        """What the gatherer gave as float32 (n, C, H, W) in [0, 1], or (n, F)."""
+
+
+class ArrayStore(Store):
+    """Images (N, H, W, C) or rows (N, F) in an array, in memory or memory-mapped."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A worker process opens a memory map by its name; pickled as it is, the whole array would travel.
+        a = self.array
+        if isinstance(a, np.memmap) and a.filename:
+            return {"file": (str(a.filename), a.dtype.str, a.offset, a.shape)}
+        return {"array": a}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "file" in state:
+            name, dtype, offset, shape = state["file"]
+            self.array = np.memmap(name, dtype=dtype, mode="r", offset=offset, shape=shape)
+        else:
+            self.array = state["array"]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one item."""
+        return self.array.shape[1:]
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def take(self, indices: Integers) -> NDArray[Any]:
+        """uint8 (n, H, W, C), or float32 (n, F)."""
+        return np.asarray(np.take(self.array, indices, axis=0))
+
+    def gatherer(self, device: str) -> Callable[[Tensor], Tensor]:
+        """By index on the device if the array fits there."""
+        return _on_device(self.array, self.take, device)
+
+    def finish(self, batch: Tensor) -> Tensor:
+        """Scaled to [0, 1], channels last."""
+        return scaled(batch)
+
+
+class BitStore(Store):
+    """Binary 64x64 images of one bit a pixel: 64 words of 64 bits, in an array or drawn when asked for.
+
+    At 32 px each pixel is the mean of four (a box filter).
+    """
+
+    def __init__(self, words: Callable[[Integers], NDArray[np.uint64]] | NDArray[np.uint64], n: int, size: int) -> None:
+        self.words = words
+        self.n = n
+        self.size = size
+
+    def __getstate__(self) -> dict[str, Any]:
+        words = self.words if callable(self.words) else ArrayStore(self.words)
+        return {"words": words, "n": self.n, "size": self.size}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        words = state["words"]
+        self.words = words.array if isinstance(words, ArrayStore) else words
+        self.n, self.size = state["n"], state["size"]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one image."""
+        return (self.size, self.size, 1)
+
+    def __len__(self) -> int:
+        return self.n
+
+    def rows(self, indices: Integers) -> NDArray[np.uint64]:
+        """The packed images (n, 64)."""
+        return self.words(indices) if callable(self.words) else np.take(self.words, indices, axis=0)
+
+    def take(self, indices: Integers) -> Pixels:
+        """uint8 (n, H, W, 1)."""
+        bits = np.unpackbits(self.rows(indices).astype("<u8", copy=False).view(np.uint8), bitorder="little")
+        images = bits.reshape(-1, 64, 64)
+        if self.size == 32:
+            halves = images[:, ::2] + images[:, 1::2]
+            return QUARTERS[halves[:, :, ::2] + halves[:, :, 1::2]][..., None]
+        return (images * np.uint8(255))[..., None]
+
+    def gatherer(self, device: str) -> Callable[[Tensor], Tensor]:
+        """Packed bytes (n, 512) on the device; all of them are kept there if they fit."""
+
+        def packed(indices: Integers) -> Pixels:
+            return self.rows(indices).astype("<u8", copy=False).view(np.uint8)
+
+        array = None if callable(self.words) else self.words.view(np.uint8)
+        return _on_device(array, packed, device)
+
+    def finish(self, batch: Tensor) -> Tensor:
+        """Unpacked to 0.0 and 1.0, or to the means of four."""
+        return unpacked(batch, self.size)
+
+
+class DrawnStore(Store):
+    """Images made from their numbers when asked for (rendered, decoded, recoloured)."""
+
+    def __init__(self, draw: Callable[[Integers], Pixels], n: int, shape: tuple[int, int, int]) -> None:
+        self.draw = draw
+        self.n = n
+        self.size = shape
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one image."""
+        return self.size
+
+    def __len__(self) -> int:
+        return self.n
+
+    def take(self, indices: Integers) -> Pixels:
+        """uint8 (n, H, W, C)."""
+        return self.draw(indices)
+
+    def gatherer(self, device: str) -> Callable[[Tensor], Tensor]:
+        """Made on the processor, sent as bytes."""
+        return _on_device(None, self.take, device)
+
+    def finish(self, batch: Tensor) -> Tensor:
+        """Scaled to [0, 1], channels last."""
+        return scaled(batch)
+
+
+QUARTERS = np.array([0, 64, 128, 191, 255], dtype=np.uint8)
+"""255 k/4, rounded: the grey of a 32 px pixel under which k of four pixels are white."""
+
+
+def scaled(batch: Tensor) -> Tensor:
+    """uint8 (n, H, W, C) as float32 (n, C, H, W) in [0, 1], the channels last in memory; rows stay as they are."""
+    if batch.ndim == 2:
+        return batch
+    return batch.float().div_(255).permute(0, 3, 1, 2)
+
+
+def unpacked(batch: Tensor, size: int) -> Tensor:
+    """Bytes (n, 512) as float32 (n, 1, size, size)."""
+    import torch
+
+    if batch.device.type == "cpu":
+        # One lookup of eight floats a byte: several times faster than shifts, which make eight integers first.
+        table = _BYTES if size == 64 else None
+        if table is not None:
+            floats = np.empty((*batch.shape, 8), dtype=np.float32)
+            np.take(table, batch.numpy(), axis=0, out=floats, mode="clip")
+            return torch.from_numpy(floats.reshape(-1, 1, 64, 64))
+        return _halved(batch)
+    images = ((batch[..., None] >> torch.arange(8, device=batch.device)) & 1).float().reshape(-1, 1, 64, 64)
+    if size == 32:
+        return torch.nn.functional.avg_pool2d(images, 2).mul_(255).round_().div_(255)
+    return images
+
+
+_BYTES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float32)
+_NIBBLES = (QUARTERS.astype(np.float32) / np.float32(255))[np.minimum(np.arange(256)[:, None] >> (0, 4) & 15, 4)]
+
+
+def _halved(batch: Tensor) -> Tensor:
+    """Means of 2x2 pixels, counted sixteen at a time inside machine words."""
+    import torch
+
+    words = batch.numpy().view("<u8").reshape(-1, 32, 2)
+    two, four = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+    pairs = (words & two) + (words >> np.uint64(1) & two)  # 2 bits a pair of pixels, side by side
+    upper, lower = pairs[..., 0], pairs[..., 1]
+    even = (upper & four) + (lower & four)  # 4 bits a pixel: columns 0, 2, 4, ...
+    odd = (upper >> np.uint64(2) & four) + (lower >> np.uint64(2) & four)
+    out = np.empty((len(words), 32, 16, 2), dtype=np.float32)
+    for column, counts in enumerate((even, odd)):
+        out[..., column] = _NIBBLES[counts.astype("<u8", copy=False).view(np.uint8)].reshape(-1, 32, 16)
+    return torch.from_numpy(out.reshape(-1, 1, 32, 32))
+
+
+def _on_device(
+    array: NDArray[Any] | None, take: Callable[[Integers], NDArray[Any]], device: str
+) -> Callable[[Tensor], Tensor]:
+    import torch
+
+    if device != "cpu" and array is not None and array.nbytes <= FITS:
+        kept = torch.from_numpy(np.array(array)).to(device)
+        return lambda indices: kept.index_select(0, indices.to(device))
+    return lambda indices: torch.from_numpy(take(indices.numpy(force=True))).to(device, non_blocking=True)

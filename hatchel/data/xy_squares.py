@@ -1,0 +1,49 @@
+"""XYSquares: white squares on a grid of places, a tiny set whose every answer is known."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from hatchel.data.dataset import Dataset
+from hatchel.data.factors import Factor, FactorSpace
+from hatchel.data.source import Source
+from hatchel.data.store import ArrayStore
+from hatchel.errors import HatchelError
+from hatchel.spec import Count
+
+
+class XYSquares(Source, kind="xy_squares"):
+    """White squares that move on a grid: factors x and y of each; for tests and first looks.
+
+    Square s covers the pixels [side·x, side·(x+1)) x [side·y, side·(y+1)) of channel s, with side = size / places; two
+    squares leave the third channel black.
+    """
+
+    size: Count = 64
+    "Pixels a side."
+    places: Count = 8
+    "Places along each side; neighbouring places touch and do not overlap."
+    squares: Literal[1, 2, 3] = 1
+    "One grey square, or two or three in colours of their own."
+
+    def check(self) -> None:
+        """The grid must fit the image, and the set must stay tiny."""
+        if self.size % self.places:
+            raise HatchelError(f"size={self.size} is not a multiple of places={self.places}")
+        if self.places ** (2 * self.squares) * self.size**2 > 1 << 28:
+            raise HatchelError(f"{self.squares} squares with places={self.places} are too many; use fewer places")
+
+    def load(self) -> Dataset:
+        """All combinations of the places."""
+        marks = [""] if self.squares == 1 else [f"_{s}" for s in range(self.squares)]
+        values = tuple(float(v) for v in range(self.places))
+        space = FactorSpace(tuple(Factor(f"{axis}{mark}", values, "continuous") for mark in marks for axis in "xy"))
+        codes = space.at(np.arange(len(space))).reshape(len(space), self.squares, 2)
+        pixel = np.arange(self.size) // (self.size // self.places)
+        across = codes[:, None, None, :, 0] == pixel[:, None]  # (N, 1, W, squares)
+        down = codes[:, None, None, :, 1] == pixel[:, None, None]  # (N, H, 1, squares)
+        images = np.zeros((len(space), self.size, self.size, 1 if self.squares == 1 else 3), dtype=np.uint8)
+        images[..., : self.squares] = (across & down) * np.uint8(255)
+        return Dataset(self.kind, ArrayStore(images), space)
