@@ -1,0 +1,58 @@
+"""The batch of all ranks, with gradient.
+
+Every rank computes the loss of the WHOLE batch from gathered quantities; the backward of a gather sums the ranks'
+gradients, and DistributedDataParallel's average then gives exactly the gradient of one process (the sum over ranks of
+equal losses, divided by their number). Accelerate's and plain all_gather drop the gradient of the other ranks' parts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+def rank() -> int:
+    """This process's number among all that train together (0 where there is one)."""
+    return dist.get_rank() if dist.is_available() and dist.is_initialized() else 0
+
+
+def world() -> int:
+    """How many processes train together."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def own_rows(x: Tensor) -> Tensor:
+    """This rank's equal share of a tensor that is the same on all ranks."""
+    share = x.shape[0] // world()
+    return x[rank() * share : (rank() + 1) * share]
+
+
+class _Gather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        parts = [torch.empty_like(x) for _ in range(world())]
+        dist.all_gather(parts, x.contiguous())
+        return torch.cat(parts)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        total = gradients[0].contiguous().clone()
+        dist.all_reduce(total)
+        return own_rows(total)
+
+
+def gather(x: Tensor) -> Tensor:
+    """The rows of all ranks in rank order: (B, ...) -> (B * world, ...), differentiable."""
+    if world() == 1:
+        return x
+    result = _Gather.apply(x)
+    assert isinstance(result, Tensor)
+    return result
+
+
+def mean(x: Tensor) -> Tensor:
+    """The mean over the rows of all ranks; a scalar is taken to be global already."""
+    return x if x.ndim == 0 else gather(x).mean()

@@ -1,0 +1,76 @@
+"""Estimates: what the terms of one step ask of their estimators, each answered once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+from torch.func import functional_call
+
+from hatchel.distributed import gather, own_rows
+from hatchel.estimators.estimator import Critic, CriticModule, Density, Estimator
+from hatchel.streams import generator
+from hatchel.trace import Block, Partition, Trace
+
+CriticKey = tuple[Critic, Partition]
+
+
+class Estimates:
+    """A memo over one trace: the densities are computed for all wanted blocks in one pass, a critic is read once."""
+
+    def __init__(
+        self, t: Trace, wanted: Mapping[Estimator, Partition], critics: Mapping[CriticKey, CriticModule]
+    ) -> None:
+        self._trace = t
+        self._wanted = wanted
+        self._critics = critics
+        self._log_q: dict[tuple[Density, Block], Tensor] = {}
+        self._ratios: dict[CriticKey, Tensor] = {}
+        self._samples: dict[CriticKey, tuple[Tensor, Tensor]] = {}
+
+    def log_q(self, by: Density, block: Block) -> Tensor:
+        """log q(z_block) at this rank's codes: (B,)."""
+        if (by, block) not in self._log_q:
+            blocks = tuple(dict.fromkeys((*self._wanted.get(by, ()), block)))
+            for known, row in zip(blocks, by.log_q(self._trace, blocks), strict=True):
+                self._log_q[by, known] = row
+        return self._log_q[by, block]
+
+    def log_ratio(self, by: Estimator, partition: Partition) -> Tensor:
+        """log q(z) - sum_b log q(z_b) over the blocks b of the partition: (B,), or a scalar of the whole batch."""
+        if isinstance(by, Density):
+            union = tuple(s for block in partition for s in block)
+            return self.log_q(by, union) - torch.stack([self.log_q(by, b) for b in partition]).sum(0)
+        assert isinstance(by, Critic)
+        key = (by, partition)
+        if key not in self._ratios:
+            self._ratios[key] = self._read(by, partition)
+        return self._ratios[key]
+
+    def critic_losses(self) -> dict[CriticKey, Tensor]:
+        """What each critic that was read minimises, on detached samples: no gradient can leak into the encoder."""
+        return {
+            key: self._critics[key].loss(joint.detach(), product.detach())
+            for key, (joint, product) in self._samples.items()
+        }
+
+    def _read(self, by: Critic, partition: Partition) -> Tensor:
+        t, module = self._trace, self._critics[by, partition]
+        joint = torch.cat([t.q.columns(t.z, block) for block in partition], 1)
+        source = gather(t.z) if by.differentiates_product else by.product_source(t)
+        product = self._product(source, partition)
+        self._samples[by, partition] = (joint, product)
+        # Detached copies of the critic's parameters: the model's loss cannot teach the critic.
+        frozen = {name: p.detach() for name, p in module.named_parameters()}
+        result = functional_call(module, frozen, (joint, product))
+        assert isinstance(result, Tensor)
+        return result
+
+    def _product(self, source: Tensor, partition: Partition) -> Tensor:
+        """Every block permuted independently over the batch of all ranks; this rank's rows of the result."""
+        t = self._trace
+        draws = torch.rand(len(partition), source.shape[0], generator=generator(t.seed, "permute", t.step))
+        order = draws.argsort(1).to(source.device)
+        blocks = [own_rows(t.q.columns(source, b)[o]) for b, o in zip(partition, order, strict=True)]
+        return torch.cat(blocks, 1)

@@ -1,0 +1,56 @@
+"""The family of estimators: two ways to compare a joint with a product over a partition of latent sites."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from hatchel.distributed import gather
+from hatchel.spec import Spec
+from hatchel.trace import Partition, Trace
+
+
+class Estimator(Spec, ABC, family="estimator", home="hatchel.estimators"):
+    """How log q(z), or a ratio of such densities, is had."""
+
+
+class Density(Estimator, ABC):
+    """Gives log q(z_block) itself; every term is then a difference of the same marginals, so that they telescope."""
+
+    @abstractmethod
+    def log_q(self, t: Trace, blocks: Partition) -> Tensor:
+        """log q(z_i,block), the aggregate posterior's log-density at this rank's codes: (len(blocks), B)."""
+
+
+class Critic(Estimator, ABC):
+    """Gives log q(joint) - log q(product) from a network of its own that learns to tell the two apart."""
+
+    differentiates_product: ClassVar[bool] = False
+    """Whether the model's loss also has a gradient through the product's samples (Donsker-Varadhan: yes)."""
+
+    @property
+    def wants_independent_batch(self) -> bool:
+        """Whether the product's samples come from a second batch."""
+        return False
+
+    def product_source(self, t: Trace) -> Tensor:
+        """The codes of all ranks whose blocks are permuted to give the product's samples, without gradient."""
+        return gather(t.z.detach())
+
+    @abstractmethod
+    def build(self, width: int) -> CriticModule:
+        """The network, for joint samples of `width` numbers."""
+
+
+class CriticModule(nn.Module, ABC):
+    """The network of a critic. `forward` is read by the model with detached parameters; `loss` teaches the network."""
+
+    @abstractmethod
+    def forward(self, joint: Tensor, product: Tensor) -> Tensor:
+        """The estimate of log q(joint) / q(product): (B,) or a scalar. Both arguments are (B, width)."""
+
+    @abstractmethod
+    def loss(self, joint: Tensor, product: Tensor) -> Tensor:
+        """What the network minimises, on detached samples, per row (B,) or as a scalar of the whole batch."""

@@ -1,0 +1,118 @@
+"""Objective: a paper is a dictionary of weighted terms.
+
+>>> from hatchel.terms.kl import KL
+>>> from hatchel.terms.reconstruction import Reconstruction
+>>> formula({"rec": weighted(Reconstruction()), "kl": 4.0 * KL()})
+'-log p(x|z) + 4*KL(q(z|x)||p(z))'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from hatchel.distributed import mean
+from hatchel.errors import HatchelError
+from hatchel.estimates import CriticKey, Estimates
+from hatchel.estimators.estimator import Critic, CriticModule, Estimator
+from hatchel.spec import Spec
+from hatchel.terms.term import Term
+from hatchel.terms.total_correlation import TotalCorrelation
+from hatchel.trace import Partition, Posterior, Trace
+from hatchel.weights import Constant, Weight
+
+
+class Weighted(Spec):
+    """A term and how it enters the loss."""
+
+    term: Term
+    """The quantity."""
+    weight: Weight = Constant()
+    """A number, a schedule or a controller."""
+
+
+def weighted(term: Term | Weighted) -> Weighted:
+    """A bare term has weight 1."""
+    return term if isinstance(term, Weighted) else Weighted(term)
+
+
+def formula(terms: Mapping[str, Weighted]) -> str:
+    """The objective as one writes it down."""
+    parts = [w.weight.formula(w.term.symbol()) for w in terms.values()]
+    return " + ".join(parts).replace("+ -", "- ")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The value of an objective on one batch."""
+
+    total: Tensor
+    """What is differentiated: the weighted terms and the critics' own losses, whose gradients do not meet."""
+    objective: Tensor
+    """The weighted terms alone."""
+    terms: dict[str, Tensor]
+    """Each term's unweighted mean over the batch, detached."""
+    critics: dict[str, Tensor]
+    """Each critic's own loss, detached."""
+
+
+class Objective(nn.Module):
+    """The running form of a dictionary of weighted terms; owns the critics' networks and the controllers' states."""
+
+    def __init__(self, terms: Mapping[str, Weighted], q: Posterior) -> None:
+        """`q`: any posterior of the latent, to read its sites and groups from."""
+        super().__init__()
+        self.terms = dict(terms)
+        self._wanted: dict[Estimator, Partition] = {}
+        self._keys: dict[CriticKey, str] = {}
+        self.critics = nn.ModuleDict()
+        for name, entry in self.terms.items():
+            reason = entry.term.accepts(q)
+            if reason:
+                raise HatchelError(f"objective.{name}: {entry.term.kind} does not fit this latent: {reason}")
+            self.register_buffer(f"state_{name}", entry.weight.initial_state())
+            self._note(name, entry.term, q)
+
+    def _note(self, name: str, term: Term, q: Posterior) -> None:
+        by = term.estimator
+        if by is None:
+            return
+        self._wanted[by] = tuple(dict.fromkeys((*self._wanted.get(by, ()), *term.blocks(q))))
+        if isinstance(by, Critic) and isinstance(term, TotalCorrelation):
+            for i, partition in enumerate(term.partitions(q)):
+                if (by, partition) not in self._keys:
+                    label = name if i == 0 else f"{name}_{i}"
+                    self._keys[by, partition] = label
+                    width = sum(q.columns(q.mean, block).shape[1] for block in partition)
+                    self.critics[label] = by.build(width)
+
+    @property
+    def wants_independent_batch(self) -> bool:
+        """Whether a critic compares with the codes of a second batch."""
+        return any(critic.wants_independent_batch for critic, _ in self._keys)
+
+    def forward(self, t: Trace) -> Loss:
+        """All terms from one trace, each estimator asked once."""
+        critics: dict[CriticKey, CriticModule] = {}
+        for key, label in self._keys.items():
+            module = self.critics[label]
+            assert isinstance(module, CriticModule)
+            critics[key] = module
+        estimates = Estimates(t, self._wanted, critics)
+        values = {name: mean(entry.term.value(t, estimates)) for name, entry in self.terms.items()}
+        total = torch.stack(
+            [
+                entry.weight.apply(values[name], t.step, self.get_buffer(f"state_{name}"))
+                for name, entry in self.terms.items()
+            ]
+        ).sum()
+        losses = {self._keys[key]: mean(loss) for key, loss in estimates.critic_losses().items()}
+        return Loss(
+            total=total + sum(losses.values()),
+            objective=total.detach(),
+            terms={name: value.detach() for name, value in values.items()},
+            critics={name: loss.detach() for name, loss in losses.items()},
+        )

@@ -1,0 +1,48 @@
+"""The family of terms: pure quantities of a trace, in nats, averaged over the batch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from hatchel.estimators.estimator import Estimator
+from hatchel.spec import Spec
+from hatchel.trace import Partition, Posterior, Trace
+
+if TYPE_CHECKING:
+    from hatchel.estimates import Estimates
+    from hatchel.objective import Weighted
+    from hatchel.weights import Weight
+
+
+class Term(Spec, ABC, family="term", home="hatchel.terms"):
+    """One named quantity. `3.0 * Term()` is a weighted term."""
+
+    @abstractmethod
+    def value(self, t: Trace, estimates: Estimates) -> Tensor:
+        """Per row of this rank, (B,), or a scalar of the whole batch."""
+
+    @abstractmethod
+    def symbol(self) -> str:
+        """The term as it is written in a formula."""
+
+    def blocks(self, q: Posterior) -> Partition:
+        """The blocks whose log q(z_block) it reads, so that one pass serves all terms."""
+        return ()
+
+    def accepts(self, q: Posterior) -> str:
+        """Why this latent cannot carry the term; empty where it can."""
+        return ""
+
+    @property
+    def estimator(self) -> Estimator | None:
+        """The estimator it reads, if any: by convention the field `by`."""
+        return getattr(self, "by", None)
+
+    def __rmul__(self, weight: float | Weight) -> Weighted:
+        """`weight * term`, as in the papers."""
+        from hatchel.objective import Weighted
+
+        return Weighted(self, weight)  # pyright: ignore[reportArgumentType]

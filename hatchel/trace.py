@@ -1,0 +1,89 @@
+"""Trace: what one forward pass yields, and the posterior it carries. A term is a pure quantity of a trace."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+import torch
+from torch import Tensor
+
+Block = tuple[int, ...]
+"""Latent sites taken together. A site is one Gaussian coordinate or one whole Concrete variable."""
+Partition = tuple[Block, ...]
+"""Disjoint blocks; every divergence of the field compares a joint with a product over a partition."""
+
+
+class Posterior(ABC):
+    """q(z|x) for the B inputs of a batch, and the prior p(z) it is compared with."""
+
+    groups: Partition
+    """Named groups of sites; one group with all sites where the latent has no finer structure."""
+    mean: Tensor  # (B, D)
+    variance: Tensor  # (B, D)
+    continuous: bool
+    """Whether every site is a real coordinate (moments and covariances then mean something)."""
+    factorised_prior: bool
+    """Whether p(z) is a product over sites; if not, its own log-ratio enters the correlation terms."""
+
+    @property
+    def sites(self) -> Partition:
+        """Every site by itself."""
+        return tuple((s,) for group in self.groups for s in group)
+
+    @property
+    def whole(self) -> Block:
+        """All sites together."""
+        return tuple(s for group in self.groups for s in group)
+
+    @abstractmethod
+    def rsample(self, generator: torch.Generator) -> Tensor:
+        """A reparameterised draw (B, D); every rank draws the whole batch's noise and takes its own rows."""
+
+    @abstractmethod
+    def log_prob(self, z: Tensor, block: Block) -> Tensor:
+        """log q(z_i,block | x_i): (B,)."""
+
+    @abstractmethod
+    def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
+        """log q(z_i,block | x_j) for R codes and the B inputs here: (len(blocks), R, B)."""
+
+    @abstractmethod
+    def prior_log_prob(self, z: Tensor, block: Block) -> Tensor:
+        """log p(z_i,block): (B,)."""
+
+    @abstractmethod
+    def kl(self) -> Tensor | None:
+        """KL(q(z_s|x) || p(z_s)) per site in closed form, (B, S); None where there is none."""
+
+    @abstractmethod
+    def rows(self, start: int, stop: int) -> Self:
+        """The posteriors of some of the inputs."""
+
+    @abstractmethod
+    def gathered(self) -> Self:
+        """The posteriors of the inputs of all ranks, with gradient."""
+
+    def columns(self, z: Tensor, block: Block) -> Tensor:
+        """The coordinates of z that belong to a block: (B, width). One coordinate a site unless a latent says else."""
+        return z[:, list(block)]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One forward pass over a batch (this rank's rows of it)."""
+
+    x: Tensor  # (B, ...)
+    log_px: Tensor  # (B,)   log p(x|z)
+    q: Posterior
+    z: Tensor  # (B, D)
+    n_data: int
+    """N, the size of the training set: minibatch estimators of log q(z) need it."""
+    step: int = 0
+    seed: int = 0
+    z_independent: Tensor | None = None  # (B, D)
+    """Codes of an independent batch, drawn only where an estimator asks for one; without gradient."""
+    features: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
+    """Inner layers of the encoder, for terms that look at them."""

@@ -1,0 +1,180 @@
+"""Weights: how a term's value enters the loss. A number is a constant weight."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Annotated, Any
+
+import torch
+from annotated_types import Ge
+from torch import Tensor
+
+from hatchel.errors import HatchelError
+from hatchel.spec import Count, NonNegative, Positive, Share, Spec
+
+
+class Weight(Spec, ABC, family="weight", home="hatchel.weights"):
+    """A schedule or controller. State, where there is any, is a small tensor kept in the checkpoint."""
+
+    @classmethod
+    def shorthand(cls, value: Any) -> Any:
+        """A number is a constant."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return super().shorthand(value)
+        return Constant(value)
+
+    @abstractmethod
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """The contribution to the loss of a term's batch mean; may update `state` in place."""
+
+    @abstractmethod
+    def formula(self, symbol: str) -> str:
+        """The weighted term as it is written in a formula."""
+
+    def initial_state(self) -> Tensor:
+        """What a controller remembers between steps."""
+        return torch.zeros(0, dtype=torch.float64)
+
+
+class Constant(Weight):
+    """w * value."""
+
+    value: float = 1.0
+    """w; negative to reward a term."""
+
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """At every step the same."""
+        return self.value * value
+
+    def formula(self, symbol: str) -> str:
+        """A weight of 1 is not written."""
+        return symbol if self.value == 1 else f"{self.value:g}*{symbol}"
+
+
+class Ramp(Weight):
+    """w(t) from `start` to `end`, linear over `steps` after `delay`: KL annealing."""
+
+    start: float = 0.0
+    """w before the ramp."""
+    end: float = 1.0
+    """w after it."""
+    steps: Count = 10_000
+    """Length of the ramp."""
+    delay: Annotated[int, Ge(0)] = 0
+    """Steps before it begins."""
+
+    def at(self, step: int) -> float:
+        """w(t)."""
+        return self.start + (self.end - self.start) * min(1.0, max(0.0, (step - self.delay) / self.steps))
+
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """By the step alone."""
+        return self.at(step) * value
+
+    def formula(self, symbol: str) -> str:
+        """With both ends."""
+        return f"({self.start:g}->{self.end:g} in {self.steps} steps)*{symbol}"
+
+
+class Cyclic(Weight):
+    """A ramp from `low` to `high` over the first `rise` of every `period`, then flat (Fu et al. 2019)."""
+
+    low: float = 0.0
+    """w at the start of a period."""
+    high: float = 1.0
+    """w on the plateau."""
+    period: Count = 10_000
+    """Steps of one cycle."""
+    rise: Share = 0.5
+    """The share of a period that rises."""
+
+    def at(self, step: int) -> float:
+        """w(t)."""
+        phase = (step % self.period) / self.period
+        return self.high if phase >= self.rise else self.low + (self.high - self.low) * phase / self.rise
+
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """By the step alone."""
+        return self.at(step) * value
+
+    def formula(self, symbol: str) -> str:
+        """With both ends and the period."""
+        return f"({self.low:g}->{self.high:g} every {self.period} steps)*{symbol}"
+
+
+class Capacity(Weight):
+    """gamma * |value - C(t)|, C linear from `start` to `end` nats over `steps` (Burgess et al. 2018, Eq. 8)."""
+
+    gamma: NonNegative = 1000.0
+    """How hard the value is held at C."""
+    start: NonNegative = 0.5
+    """C at step 0."""
+    end: NonNegative = 25.0
+    """C at the end."""
+    steps: Count = 100_000
+    """Length of the climb."""
+
+    def at(self, step: int) -> float:
+        """C(t)."""
+        return self.start + (self.end - self.start) * min(1.0, step / self.steps)
+
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """Of the batch mean, not row by row."""
+        return self.gamma * (value - self.at(step)).abs()
+
+    def formula(self, symbol: str) -> str:
+        """With the set points."""
+        return f"{self.gamma:g}*|{symbol} - C(t)|, C: {self.start:g}->{self.end:g} nats in {self.steps} steps"
+
+
+class PI(Weight, kind="pi"):
+    """beta(t) = Kp / (1 + exp e) - Ki sum e + low, e = C(t) - value: ControlVAE (Shao et al. 2020, Eqs. 7-8).
+
+    The sum does not grow while beta is at a bound (anti-windup, its Algorithm 1). C(t) climbs from `start` to `target`.
+    """
+
+    target: Positive = 20.0
+    """The set point in nats."""
+    start: NonNegative = 0.5
+    """C at step 0."""
+    steps: Count = 100_000
+    """Length of the climb to the target."""
+    kp: NonNegative = 0.01
+    """Of the non-linear proportional part."""
+    ki: NonNegative = 0.001
+    """Of the integral part."""
+    low: NonNegative = 0.0
+    """Smallest beta."""
+    high: Positive = 100.0
+    """Largest beta."""
+
+    def check(self) -> None:
+        """The bounds must leave room."""
+        if self.low >= self.high:
+            raise HatchelError(f"low: must be below high, got {self.low:g} and {self.high:g}")
+
+    def at(self, step: int) -> float:
+        """C(t)."""
+        return self.start + (self.target - self.start) * min(1.0, step / self.steps)
+
+    def initial_state(self) -> Tensor:
+        """(the integral part, beta)."""
+        return torch.zeros(2, dtype=torch.float64)
+
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """One controller step on the measured value, then beta * value; beta carries no gradient."""
+        error = self.at(step) - float(value.detach())
+        # exp overflows for a value far below its set point, where the proportional part is 0 anyway.
+        proportional = self.kp / (1.0 + math.exp(min(error, 700.0)))
+        integral = float(state[0])
+        grown = integral - self.ki * error
+        if self.low < proportional + grown + self.low < self.high or abs(grown) < abs(integral):
+            integral = grown
+        beta = min(self.high, max(self.low, proportional + integral + self.low))
+        state.copy_(torch.tensor([integral, beta], dtype=torch.float64))
+        return beta * value
+
+    def formula(self, symbol: str) -> str:
+        """With the set point."""
+        return f"beta(t)*{symbol}, beta by PI control to {self.target:g} nats"
