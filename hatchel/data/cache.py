@@ -13,7 +13,7 @@ import math
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -167,7 +167,7 @@ def _workers() -> int:
 
 
 @contextmanager
-def _lock(path: Path) -> Iterator[None]:
+def _lock(path: Path) -> Generator[None]:
     """One process at a time; the operating system lets go when a process dies."""
     with path.open("a+b") as file:
         if sys.platform == "win32":

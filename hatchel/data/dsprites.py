@@ -23,7 +23,7 @@ class DSprites(Source, kind="dsprites"):
 
     size: Literal[64, 32] = 64
     "Pixels a side; 32 is the mean of 2x2 pixels of 64."
-    cache: bool = local(True)
+    cache: bool = local(default=True)
     "Keep the drawn set in the cache folder (378 MB); false draws each batch when it is asked for."
 
     def load(self) -> Dataset:

@@ -105,7 +105,7 @@ class FactorSpace:
     def index(self, factors: ArrayLike) -> Integers:
         """The item that shows each combination: (n, K) -> (n,)."""
         self._grid("index")
-        return np.ravel_multi_index(tuple(self.checked(factors).T), self.sizes).astype(np.int64, copy=False)
+        return np.asarray(np.ravel_multi_index(tuple(self.checked(factors).T), self.sizes), dtype=np.int64)
 
     def at(self, indices: ArrayLike) -> Integers:
         """The combination that each item shows: (n,) -> (n, K), the inverse of `index`."""

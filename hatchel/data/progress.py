@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 PATIENCE = 1.0  # seconds before a bar appears
 
 
 @contextmanager
-def progress(label: str, total: float | None, done: float = 0) -> Iterator[Callable[[float], None]]:
+def progress(label: str, total: float | None, done: int = 0) -> Generator[Callable[[float], None]]:
     """Yields `advance(amount)`; a bar on stderr after a second of work, nothing when stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield lambda amount: None

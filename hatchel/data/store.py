@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Pixels = NDArray[np.uint8]
+Words = Callable[[Integers], NDArray[np.uint64]]
 FITS = 2 << 30  # bytes that may be copied to a device once, so that batches are gathered there
 
 
@@ -89,13 +90,13 @@ class BitStore(Store):
     At 32 px each pixel is the mean of four (a box filter).
     """
 
-    def __init__(self, words: Callable[[Integers], NDArray[np.uint64]] | NDArray[np.uint64], n: int, size: int) -> None:
+    def __init__(self, words: Words | NDArray[np.uint64], n: int, size: int) -> None:
         self.words = words
         self.n = n
         self.size = size
 
     def __getstate__(self) -> dict[str, Any]:
-        words = self.words if callable(self.words) else ArrayStore(self.words)
+        words = ArrayStore(self.words) if isinstance(self.words, np.ndarray) else self.words
         return {"words": words, "n": self.n, "size": self.size}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -113,7 +114,7 @@ class BitStore(Store):
 
     def rows(self, indices: Integers) -> NDArray[np.uint64]:
         """The packed images (n, 64)."""
-        return self.words(indices) if callable(self.words) else np.take(self.words, indices, axis=0)
+        return np.take(self.words, indices, axis=0) if isinstance(self.words, np.ndarray) else self.words(indices)
 
     def take(self, indices: Integers) -> Pixels:
         """uint8 (n, H, W, 1)."""
@@ -130,7 +131,7 @@ class BitStore(Store):
         def packed(indices: Integers) -> Pixels:
             return self.rows(indices).astype("<u8", copy=False).view(np.uint8)
 
-        array = None if callable(self.words) else self.words.view(np.uint8)
+        array = self.words.view(np.uint8) if isinstance(self.words, np.ndarray) else None
         return _on_device(array, packed, device)
 
     def finish(self, batch: Tensor) -> Tensor:
@@ -183,37 +184,42 @@ def unpacked(batch: Tensor, size: int) -> Tensor:
     import torch
 
     if batch.device.type == "cpu":
-        # One lookup of eight floats a byte: several times faster than shifts, which make eight integers first.
-        table = _BYTES if size == 64 else None
-        if table is not None:
-            floats = np.empty((*batch.shape, 8), dtype=np.float32)
-            np.take(table, batch.numpy(), axis=0, out=floats, mode="clip")
-            return torch.from_numpy(floats.reshape(-1, 1, 64, 64))
-        return _halved(batch)
+        # One lookup of several floats a byte: much faster than shifts, which make eight integers first.
+        table, codes = (_EIGHT, batch.numpy()) if size == 64 else (_TWO, _counts(batch.numpy()))
+        floats = np.empty((*codes.shape, table.shape[1]), dtype=np.float32)
+        np.take(table, codes, axis=0, out=floats, mode="clip")
+        return torch.from_numpy(floats.reshape(-1, 1, size, size))
+    return shifted(batch, size)
+
+
+def shifted(batch: Tensor, size: int) -> Tensor:
+    """The same with operations that every device has."""
+    import torch
+
     images = ((batch[..., None] >> torch.arange(8, device=batch.device)) & 1).float().reshape(-1, 1, 64, 64)
     if size == 32:
         return torch.nn.functional.avg_pool2d(images, 2).mul_(255).round_().div_(255)
     return images
 
 
-_BYTES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float32)
-_NIBBLES = (QUARTERS.astype(np.float32) / np.float32(255))[np.minimum(np.arange(256)[:, None] >> (0, 4) & 15, 4)]
+_EIGHT = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float32)
+_TWO = (QUARTERS.astype(np.float32) / np.float32(255))[np.minimum(np.arange(256)[:, None] >> (0, 4) & 15, 4)]
 
 
-def _halved(batch: Tensor) -> Tensor:
-    """Means of 2x2 pixels, counted sixteen at a time inside machine words."""
-    import torch
+def _counts(batch: Pixels) -> Pixels:
+    """White pixels in each 2x2 block, two blocks a byte, counted many at a time inside machine words: (n, 512)."""
 
-    words = batch.numpy().view("<u8").reshape(-1, 32, 2)
-    two, four = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
-    pairs = (words & two) + (words >> np.uint64(1) & two)  # 2 bits a pair of pixels, side by side
+    def mask(byte: int) -> np.uint64:
+        return np.uint64(byte * 0x0101010101010101)
+
+    words = batch.view("<u8").reshape(-1, 32, 2)
+    pairs = (words & mask(0x55)) + (words >> np.uint64(1) & mask(0x55))  # 2 bits a pair of pixels side by side
     upper, lower = pairs[..., 0], pairs[..., 1]
-    even = (upper & four) + (lower & four)  # 4 bits a pixel: columns 0, 2, 4, ...
-    odd = (upper >> np.uint64(2) & four) + (lower >> np.uint64(2) & four)
-    out = np.empty((len(words), 32, 16, 2), dtype=np.float32)
-    for column, counts in enumerate((even, odd)):
-        out[..., column] = _NIBBLES[counts.astype("<u8", copy=False).view(np.uint8)].reshape(-1, 32, 16)
-    return torch.from_numpy(out.reshape(-1, 1, 32, 32))
+    even = (upper & mask(0x33)) + (lower & mask(0x33))  # 4 bits a block: columns 0, 2, 4, ...
+    odd = (upper >> np.uint64(2) & mask(0x33)) + (lower >> np.uint64(2) & mask(0x33))
+    first = even & mask(0x0F) | (odd & mask(0x0F)) << np.uint64(4)  # columns 0 and 1, 4 and 5, ...
+    second = even >> np.uint64(4) & mask(0x0F) | odd & mask(0xF0)
+    return np.stack([w.astype("<u8", copy=False).view(np.uint8) for w in (first, second)], axis=-1).reshape(-1, 512)
 
 
 def _on_device(
