@@ -1,0 +1,142 @@
+"""The encoders and decoders of HFVAE (Esmaeili et al., Hierarchical Disentangled Representations), Tables 3 to 5.
+
+All three encoders read the discrete variable z_c from a side branch at the layer before the last. The tables print that
+last hidden layer as "2x200" (2x400, 2x256): the 2 of the output's "2x10" (mean and scale) carried up. We use one layer
+of 200 that both read; `hidden` also takes the other reading, 400 units.
+"""
+
+from __future__ import annotations
+
+import math
+
+from torch import nn
+
+from hatchel.errors import HatchelError
+from hatchel.nets.conv import convolutions
+from hatchel.nets.deconv import upconvolutions
+from hatchel.nets.grid import GRID, ToRow, ToShape, fitted, halvings
+from hatchel.nets.mlp import MlpDecoder
+from hatchel.nets.part import Decoder, Encoder, Shape
+from hatchel.nets.stack import Branched
+from hatchel.spec import Count
+
+CHANNELS = (32, 32, 64, 64)
+
+
+class HfvaeMnist(Encoder):
+    """FC 400, FC 200, ReLU; Gaussian sites from the 200, discrete ones from the 400 (HFVAE, Table 3).
+
+    >>> sum(p.numel() for p in HfvaeMnist().build((1, 28, 28), (2,) * 10 + (10,)).parameters())
+    402230
+    """
+
+    hidden: tuple[Count, ...] = (400, 200)
+    "Sizes of the hidden layers; the last serves the Gaussian sites, the one before it the discrete ones."
+
+    def check(self) -> None:
+        """Room for the side branch."""
+        _two_layers(self.hidden)
+
+    def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
+        """Features: hidden1, hidden2."""
+        return _branched(shape, self.hidden, widths)
+
+
+class HfvaeDsprites(Encoder):
+    """FC 1200, FC 1200, FC 400, ReLU; Gaussian sites from the 400, discrete ones from the second 1200 (Table 4).
+
+    >>> sum(p.numel() for p in HfvaeDsprites().build((1, 64, 64), (2,) * 10 + (3,)).parameters())
+    6849623
+    """
+
+    hidden: tuple[Count, ...] = (1200, 1200, 400)
+    "Sizes of the hidden layers; the last serves the Gaussian sites, the one before it the discrete ones."
+
+    def check(self) -> None:
+        """Room for the side branch."""
+        _two_layers(self.hidden)
+
+    def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
+        """Features: hidden1, hidden2, hidden3."""
+        return _branched(shape, self.hidden, widths)
+
+
+class HfvaeCeleba(Encoder):
+    """Convolutions 32, 32, 64, 64 with BatchNorm, FC 256; Gaussian sites from the 256, discrete ones from the grid.
+
+    HFVAE, Table 5. It prints ReLU after the last layer, "FC 2x20"; we use none: a mean must be free to be negative.
+    While training, BatchNorm ties the items of a batch together: q(z|x) then depends on the batch, and with several
+    processes each normalises by its own share. The convolutions have no bias, which BatchNorm would take out again.
+
+    >>> sum(p.numel() for p in HfvaeCeleba().build((3, 64, 64), (2,) * 20 + (3,)).parameters())
+    392363
+    """
+
+    hidden: Count = 256
+    "Size of the fully connected layer that serves the Gaussian sites."
+
+    def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
+        """Features: conv1, ..., hidden1."""
+        layers, size = convolutions(shape, CHANNELS, "encoder=hfvae_celeba", batch_norm=True)
+        layers["hidden1"] = nn.Sequential(ToRow(), nn.Linear(size, self.hidden), nn.ReLU(inplace=True))
+        return Branched(layers, (size, self.hidden), widths)
+
+
+class HfvaeMnistDecoder(Decoder):
+    """FC 200, FC 400, ReLU, and a value for each pixel (HFVAE, Table 3).
+
+    The paper prints a sigmoid at the end; the Bernoulli likelihood applies it, in the form that does not overflow.
+
+    >>> sum(p.numel() for p in HfvaeMnistDecoder().build(20, (1, 28, 28)).parameters())
+    398984
+    """
+
+    def build(self, width: int, shape: Shape) -> nn.Module:
+        """z (B, width) -> (B, *shape)."""
+        return MlpDecoder(hidden=(200, 400)).build(width, shape)
+
+
+class HfvaeDspritesDecoder(Decoder):
+    """FC 400, FC 1200, FC 1200, tanh, and a value for each pixel (HFVAE, Table 4).
+
+    The paper prints a sigmoid at the end; the Bernoulli likelihood applies it, in the form that does not overflow.
+
+    >>> sum(p.numel() for p in HfvaeDspritesDecoder().build(13, (1, 64, 64)).parameters())
+    6847296
+    """
+
+    def build(self, width: int, shape: Shape) -> nn.Module:
+        """z (B, width) -> (B, *shape)."""
+        return MlpDecoder(hidden=(400, 1200, 1200), activation="tanh").build(width, shape)
+
+
+class HfvaeCelebaDecoder(Decoder):
+    """FC 256 ReLU, FC 4x4x64 tanh, transposed convolutions 64, 32, 32 with BatchNorm and ReLU, then the image.
+
+    HFVAE, Table 5; its last layer has no activation, nor has ours. On BatchNorm see the encoder.
+
+    >>> sum(p.numel() for p in HfvaeCelebaDecoder().build(23, (3, 64, 64)).parameters())
+    385795
+    """
+
+    def build(self, width: int, shape: Shape) -> nn.Module:
+        """z (B, width) -> (B, C, H, W)."""
+        channels = fitted(CHANNELS, halvings(shape, "decoder=hfvae_celeba_decoder", "decoder=mlp_decoder"))
+        row = [nn.Linear(width, 256), nn.ReLU(inplace=True), nn.Linear(256, GRID * GRID * channels[-1]), nn.Tanh()]
+        grid = ToShape((channels[-1], GRID, GRID))
+        return nn.Sequential(*row, grid, *upconvolutions(channels, shape, batch_norm=True))
+
+
+def _two_layers(hidden: tuple[int, ...]) -> None:
+    if len(hidden) < 2:
+        raise HatchelError(
+            "hidden: name at least two sizes; the discrete sites are read from the layer before the last"
+        )
+
+
+def _branched(shape: Shape, hidden: tuple[int, ...], widths: tuple[int, ...]) -> nn.Module:
+    size, layers = math.prod(shape), dict[str, nn.Module]()
+    for i, units in enumerate(hidden, 1):
+        layers[f"hidden{i}"] = nn.Sequential(ToRow(), nn.Linear(size, units), nn.ReLU(inplace=True))
+        size = units
+    return Branched(layers, (hidden[-2], hidden[-1]), widths)
