@@ -2,7 +2,7 @@
 
 >>> from hatchel.terms.kl import KL
 >>> from hatchel.terms.reconstruction import Reconstruction
->>> formula({"rec": weighted(Reconstruction()), "kl": 4.0 * KL()})
+>>> formula({"rec": 1.0 * Reconstruction(), "kl": 4.0 * KL()})
 '-log p(x|z) + 4*KL(q(z|x)||p(z))'
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +21,6 @@ from hatchel.estimates import CriticKey, Estimates
 from hatchel.estimators.estimator import Critic, CriticModule, Estimator
 from hatchel.spec import Spec
 from hatchel.terms.term import Term
-from hatchel.terms.total_correlation import TotalCorrelation
 from hatchel.trace import Partition, Posterior, Trace
 from hatchel.weights import Constant, Weight
 
@@ -33,10 +33,10 @@ class Weighted(Spec):
     weight: Weight = Constant()
     """A number, a schedule or a controller."""
 
-
-def weighted(term: Term | Weighted) -> Weighted:
-    """A bare term has weight 1."""
-    return term if isinstance(term, Weighted) else Weighted(term)
+    @classmethod
+    def shorthand(cls, value: Any) -> Any:
+        """A bare term has weight 1."""
+        return cls(value) if isinstance(value, Term) else super().shorthand(value)
 
 
 def formula(terms: Mapping[str, Weighted]) -> str:
@@ -81,7 +81,7 @@ class Objective(nn.Module):
         if by is None:
             return
         self._wanted[by] = tuple(dict.fromkeys((*self._wanted.get(by, ()), *term.blocks(q))))
-        if isinstance(by, Critic) and isinstance(term, TotalCorrelation):
+        if isinstance(by, Critic):
             for i, partition in enumerate(term.partitions(q)):
                 if (by, partition) not in self._keys:
                     label = name if i == 0 else f"{name}_{i}"

@@ -50,7 +50,7 @@ FAMILIES: dict[str, type[Spec]] = {}
 """Family name to root class, filled by subclassing."""
 
 
-def local(default: Any) -> Any:
+def local(*, default: Any) -> Any:
     """A field that does not enter the digest: where or how fast a thing runs, not what it computes."""
     return dataclasses.field(default=default, metadata={"identity": False})
 
@@ -94,7 +94,7 @@ class Spec:
     @classmethod
     def shorthand(cls, value: Any) -> Any:
         """What a plain value stands for where a member is wanted: by default a string is a kind with its defaults."""
-        if isinstance(value, str):
+        if isinstance(value, str) and cls.family:
             return _member(cls, value, "")()
         return value
 
@@ -128,8 +128,6 @@ def encode(value: Any, identity: bool = False) -> Any:
 
 def decode(cls: type[S], data: Any, path: str = "") -> S:
     """The Spec that `data` (parsed JSON or YAML) describes, or a HatchelError that names the field."""
-    if isinstance(data, Spec):
-        return cast(S, data)
     if not isinstance(data, Mapping):
         try:
             return cast(S, _expect(cls, cls.shorthand(data), path))
@@ -243,7 +241,7 @@ def _convert(hint: Any, value: Any, path: str) -> Any:
     """`value` as the annotated type: Specs by their family, containers of them item by item, the rest by pydantic."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if isinstance(hint, type) and issubclass(hint, Spec):
-        return _expect(hint, value, path) if isinstance(value, Spec) else decode(hint, value, path)
+        return value if isinstance(value, hint) else decode(hint, value, path)
     if origin in (Union, types.UnionType) and _holds_spec(hint):
         if value is None and type(None) in arguments:
             return None

@@ -32,6 +32,10 @@ class Term(Spec, ABC, family="term", home="hatchel.terms"):
         """The blocks whose log q(z_block) it reads, so that one pass serves all terms."""
         return ()
 
+    def partitions(self, q: Posterior) -> tuple[Partition, ...]:
+        """The partitions over which it compares a joint with a product; a critic gets a network for each."""
+        return ()
+
     def accepts(self, q: Posterior) -> str:
         """Why this latent cannot carry the term; empty where it can."""
         return ""

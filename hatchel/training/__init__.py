@@ -1,1 +1,1 @@
-"""Room: training."""
+"""Training: the run's spec, the loop, checkpoints and events."""

@@ -1,0 +1,71 @@
+"""Model: encoder, latent, decoder and likelihood, independent parts that one forward pass joins into a trace."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from hatchel.latents.latent import Latent, LatentModule
+from hatchel.likelihoods import Likelihood, LikelihoodModule
+from hatchel.nets.part import Decoder, Encoded, Encoder, Shape
+from hatchel.objective import Loss, Objective
+from hatchel.streams import generator
+from hatchel.trace import Posterior, Trace
+
+
+class Model(nn.Module):
+    """A generative model p(x|z) p(z) and its inference network q(z|x)."""
+
+    latent: LatentModule
+    likelihood: LikelihoodModule
+
+    def __init__(
+        self, encoder: Encoder, latent: Latent, decoder: Decoder, likelihood: Likelihood, shape: Shape
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder.build(shape, latent.widths)
+        self.latent = latent.build()
+        self.decoder = decoder.build(latent.width, shape)
+        self.likelihood = likelihood.build()
+
+    def encode(self, x: Tensor) -> tuple[Posterior, Encoded]:
+        """q(z|x), and what the encoder showed on the way."""
+        encoded: Encoded = self.encoder(x)
+        return self.latent.posterior(encoded.parameters), encoded
+
+    def decode(self, z: Tensor) -> Tensor:
+        """E[x|z]."""
+        return self.likelihood.mean(self.decoder(z))
+
+    def forward(self, x: Tensor, n_data: int, step: int, seed: int, independent: Tensor | None = None) -> Trace:
+        """One draw for each input; `independent` is a second batch, encoded without gradient."""
+        q, encoded = self.encode(x)
+        z = q.rsample(generator(seed, "noise", step))
+        z_independent = None
+        if independent is not None:
+            with torch.no_grad():
+                z_independent = self.encode(independent)[0].rsample(generator(seed, "independent noise", step))
+        return Trace(
+            x=x,
+            log_px=self.likelihood.log_prob(self.decoder(z), x),
+            q=q,
+            z=z,
+            n_data=n_data,
+            step=step,
+            seed=seed,
+            z_independent=z_independent,
+            features=encoded.features,
+        )
+
+
+class System(nn.Module):
+    """What is trained: the model and its objective, whose critics learn beside it in one backward pass."""
+
+    def __init__(self, model: Model, objective: Objective) -> None:
+        super().__init__()
+        self.model = model
+        self.objective = objective
+
+    def forward(self, x: Tensor, n_data: int, step: int, seed: int, independent: Tensor | None = None) -> Loss:
+        """The loss of one batch."""
+        return self.objective(self.model(x, n_data, step, seed, independent))

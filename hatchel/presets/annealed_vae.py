@@ -1,0 +1,29 @@
+"""AnnealedVAE: the KL held at a capacity that grows."""
+
+from __future__ import annotations
+
+from hatchel.presets.preset import Preset, Terms
+from hatchel.spec import Count, NonNegative
+from hatchel.terms.kl import KL
+from hatchel.terms.reconstruction import Reconstruction
+from hatchel.weights import Capacity
+
+
+class AnnealedVAE(Preset):
+    """rec + gamma |KL - C(t)|, C linear from `start` to `end` nats."""
+
+    paper = "Burgess et al. 2018"
+    verified = "the capacity holds the KL at C"
+
+    gamma: NonNegative = 1000.0
+    """How hard the KL is held at C."""
+    start: NonNegative = 0.5
+    """C at step 0."""
+    end: NonNegative = 25.0
+    """C after the climb."""
+    climb: Count = 100_000
+    """Steps of the climb."""
+
+    def terms(self) -> Terms:
+        """Eq. 8 of the paper."""
+        return {"rec": Reconstruction(), "kl": Capacity(self.gamma, self.start, self.end, self.climb) * KL()}

@@ -1,0 +1,151 @@
+"""Checkpoints: folders of safetensors and JSON, written whole or not at all, read without pickle."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+import hatchel
+from hatchel.errors import HatchelError
+from hatchel.files import read_json, whole_folder, write_json
+from hatchel.spec import decode, encode
+from hatchel.training.spec import RunSpec
+
+FORMAT = 1
+"""Of a run folder. A newer one is refused by name rather than misread."""
+KEEP = 2
+"""Checkpoints kept, so that a damaged newest one costs little."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """RUN/config.json: what was asked for and on what."""
+
+    spec: RunSpec
+    shape: tuple[int, ...]
+    n_data: int
+    fingerprint: str
+    """Of the data, so that a run is not continued on other data."""
+
+    def write(self, folder: Path) -> None:
+        """As JSON, with versions."""
+        write_json(
+            folder / "config.json",
+            {
+                "format": FORMAT,
+                "hatchel": hatchel.__version__,
+                "torch": torch.__version__,
+                "digest": self.spec.digest(),
+                "shape": self.shape,
+                "n_data": self.n_data,
+                "data": self.fingerprint,
+                "spec": encode(self.spec),
+            },
+        )
+
+    @staticmethod
+    def read(folder: Path) -> Description:
+        """From JSON, or why this is not a run."""
+        path = folder / "config.json"
+        if not path.is_file():
+            raise HatchelError(f"{folder}: is not a run (it has no config.json); runs are made by `hatchel train`")
+        data = read_json(path)
+        if not isinstance(data, dict) or "format" not in data or "spec" not in data:
+            raise HatchelError(f"{path}: was not written by Hatchel")
+        if data["format"] > FORMAT:
+            raise HatchelError(
+                f"{path}: written by a newer Hatchel ({data.get('hatchel')}, format {data['format']}); "
+                f"this is {hatchel.__version__}, format {FORMAT}: upgrade to read it"
+            )
+        try:
+            spec = decode(RunSpec, data["spec"])
+        except HatchelError as error:
+            raise HatchelError(f"{path}: {error}") from None
+        return Description(spec, tuple(data["shape"]), int(data["n_data"]), str(data["data"]))
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """Complete checkpoints, newest first."""
+    return sorted((p for p in (folder / "checkpoints").glob("step-*") if p.is_dir()), reverse=True)
+
+
+def save(folder: Path, step: int, system: nn.Module, optimizer: torch.optim.Optimizer | None) -> Path:
+    """Write RUN/checkpoints/step-N after N steps; older ones beyond the last two are removed."""
+    target = folder / "checkpoints" / f"step-{step:09d}"
+    if target.exists():
+        return target
+    try:
+        with whole_folder(target) as draft:
+            weights = {k: v.detach().contiguous().cpu() for k, v in system.state_dict().items()}
+            save_file(weights, str(draft / "model.safetensors"))
+            if optimizer is not None:
+                save_file(_flat(optimizer), str(draft / "training.safetensors"))
+            write_json(draft / "state.json", {"format": FORMAT, "step": step})
+    except (OSError, SafetensorError) as error:
+        kept = checkpoints(folder)
+        last = f"the last checkpoint is {kept[0]}" if kept else "there is no checkpoint yet"
+        raise HatchelError(f"{target}: cannot be written ({error}); {last}. Free space, then `--resume`") from None
+    for old in checkpoints(folder)[KEEP:]:
+        shutil.rmtree(old, ignore_errors=True)
+    return target
+
+
+def restore(folder: Path, system: nn.Module, optimizer: torch.optim.Optimizer | None = None) -> int:
+    """Fill the system (and optimiser) from the newest checkpoint that can be read; the number of steps done."""
+    problems: list[str] = []
+    for place in checkpoints(folder):
+        try:
+            return _restore(place, system, optimizer)
+        except HatchelError as error:
+            problems.append(str(error))
+    if problems:
+        raise HatchelError(problems[0])
+    raise HatchelError(f"{folder}: has no checkpoint yet; train it with `hatchel train` (add --force to start over)")
+
+
+def _restore(place: Path, system: nn.Module, optimizer: torch.optim.Optimizer | None) -> int:
+    step = int(_guarded(place / "state.json", read_json)["step"])
+    weights: dict[str, Tensor] = _guarded(place / "model.safetensors", lambda p: load_file(str(p)))
+    moments: dict[str, Tensor] = (
+        {} if optimizer is None else _guarded(place / "training.safetensors", lambda p: load_file(str(p)))
+    )
+    own = system.state_dict()
+    strange = sorted(set(own) ^ set(weights)) or [k for k in own if own[k].shape != weights[k].shape]
+    if strange:
+        raise HatchelError(f"{place}: does not fit the run's config.json (first difference: {strange[0]})")
+    with torch.no_grad():
+        for name, tensor in own.items():
+            tensor.copy_(weights[name])
+    if optimizer is not None:
+        _fill(optimizer, moments)
+    return step
+
+
+def _guarded(path: Path, read: Callable[[Path], Any]) -> Any:
+    try:
+        return read(path)
+    except (SafetensorError, OSError, ValueError, KeyError) as error:
+        raise HatchelError(f"{path}: is damaged or missing ({error}); an older checkpoint was looked for") from None
+
+
+def _flat(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    state = optimizer.state_dict()["state"]
+    return {f"{i}.{k}": v.detach().contiguous().cpu() for i, entry in state.items() for k, v in entry.items()}
+
+
+def _fill(optimizer: torch.optim.Optimizer, flat: dict[str, Tensor]) -> None:
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    for key, value in flat.items():
+        number, name = key.split(".", 1)
+        parameter = parameters[int(number)]
+        # The moments must lie in memory as their parameter does: the fused kernel walks both with one pointer.
+        like = torch.empty_like(parameter) if value.shape == parameter.shape else torch.empty_like(value)
+        optimizer.state[parameter][name] = like.copy_(value)

@@ -1,0 +1,210 @@
+"""The loop: batches in, one backward, one optimiser, and nothing lost when it is stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from hatchel import distributed
+from hatchel.data.dataset import Dataset
+from hatchel.errors import HatchelError
+from hatchel.model import System
+from hatchel.objective import Loss
+from hatchel.training.checkpoint import Description, checkpoints, restore, save
+from hatchel.training.events import Events
+from hatchel.training.memory import keep_memory
+from hatchel.training.order import Order
+from hatchel.training.progress import Bar
+from hatchel.training.spec import Adam, RunSpec
+
+DIVERGED = 1e9
+"""Nats per item: no image set comes near it, and float32 has lost the units digit of the terms by then."""
+
+
+class Stopped(HatchelError):
+    """A run that was asked to stop and saved itself."""
+
+
+def choose_device(name: str) -> torch.device:
+    """cpu, cuda, cuda:1 or mps by name; auto takes the best there is."""
+    if name == "auto":
+        best = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        return torch.device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if best == "cuda" else best)
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise HatchelError(f"device: {name!r} cannot be used here ({reason}); use cpu, cuda, mps or auto") from None
+    return device
+
+
+@contextlib.contextmanager
+def processes(device: torch.device) -> Generator[None]:
+    """Join the other processes that torchrun started, if it did."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
+        yield
+        return
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+def make_optimizer(system: System, spec: RunSpec, device: torch.device) -> torch.optim.Adam:
+    """One Adam for all; the critics are a group with settings of their own."""
+
+    def group(parameters: Iterator[torch.nn.Parameter], adam: Adam) -> dict[str, Any]:
+        return {"params": list(parameters), "lr": adam.lr, "betas": (adam.beta1, adam.beta2), "eps": adam.eps}
+
+    groups = [
+        group(system.model.parameters(), spec.optimizer),
+        group(system.objective.parameters(), spec.critic_optimizer),
+    ]
+    return torch.optim.Adam([g for g in groups if g["params"]], fused=device.type in ("cpu", "cuda"))
+
+
+def fit(
+    system: System,
+    description: Description,
+    data: Dataset,
+    items: Tensor,
+    folder: Path,
+    resume: bool,
+    progress: bool,
+) -> None:
+    """Train `system` on the numbered items of the data, in place, up to the spec's steps."""
+    spec = description.spec
+    device = choose_device(spec.device)
+    if spec.batch_size % distributed.world():
+        raise HatchelError(f"batch_size: {spec.batch_size} does not divide by {distributed.world()} processes")
+    if device.type == "cpu":
+        keep_memory()
+        if spec.threads:
+            torch.set_num_threads(spec.threads)
+    system.to(device=device, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
+    optimizer = make_optimizer(system, spec, device)
+    start = restore(folder, system, optimizer) if resume and checkpoints(folder) else 0
+    step_of = _stepper(system, spec, device, data, items, optimizer)
+    first = distributed.rank() == 0
+    events = Events(folder, start, spec.tensorboard) if first else None
+    meter = _Meter()
+    try:
+        with Bar(spec.name, start, spec.steps, spec.batch_size, progress and first) as bar, _signals() as stop:
+            for step in range(start, spec.steps):
+                loss = step_of(step)
+                meter.add(loss)
+                done = step + 1
+                due = done % spec.log_every == 0 or done == spec.steps
+                if due or device.type == "cpu":
+                    # Reading a value makes a GPU wait, so there only when something is written anyway.
+                    _guard(step, loss, folder)
+                if due:
+                    values = meter.read()
+                    bar.tell(done, {k.removeprefix("term/"): v for k, v in values.items() if k.startswith("term/")})
+                    if events is not None:
+                        events.write(done, values)
+                elif done % 10 == 0:
+                    bar.move(done)
+                if first and (done % spec.checkpoint_every == 0 or done == spec.steps or stop()):
+                    save(folder, done, system, optimizer)
+                if stop() and done < spec.steps:
+                    raise Stopped(f"stopped at step {done}, saved; go on with: hatchel train --resume {folder}")
+    finally:
+        if events is not None:
+            events.close()
+
+
+def _stepper(
+    system: System, spec: RunSpec, device: torch.device, data: Dataset, items: Tensor, optimizer: torch.optim.Adam
+) -> Callable[[int], Loss]:
+    """step -> loss, having updated the weights."""
+    read = data.reader(str(device))
+    order = Order(items, spec.batch_size, spec.seed)
+    second = Order(items, spec.batch_size, spec.seed, "independent order")
+    if spec.compile:
+        system.model.encoder.compile()
+        system.model.decoder.compile()
+    module = DistributedDataParallel(system) if distributed.world() > 1 else system
+    scaler = torch.amp.GradScaler(device.type, enabled=spec.precision == "float16")
+    dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[spec.precision]
+
+    def step_of(step: int) -> Loss:
+        x = read(order.batch(step))
+        independent = read(second.batch(step)) if system.objective.wants_independent_batch else None
+        with torch.autocast(device.type, dtype, enabled=spec.precision != "float32"):
+            loss: Loss = module(x, len(items), step, spec.seed, independent)
+        optimizer.zero_grad(set_to_none=True)
+        scaler.scale(loss.total).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        return loss
+
+    return step_of
+
+
+class _Meter:
+    """Means of a loss's parts between two events, summed where they lie."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, Tensor] = {}
+        self._count = 0
+        self._since = time.perf_counter()
+
+    def add(self, loss: Loss) -> None:
+        parts = {"loss": loss.objective}
+        parts |= {f"term/{k}": v for k, v in loss.terms.items()} | {f"critic/{k}": v for k, v in loss.critics.items()}
+        for name, value in parts.items():
+            self._sums[name] = self._sums[name] + value if name in self._sums else value.clone()
+        self._count += 1
+
+    def read(self) -> dict[str, float]:
+        values = {name: float(total) / self._count for name, total in self._sums.items()}
+        values["seconds_per_step"] = (time.perf_counter() - self._since) / self._count
+        self._sums, self._count, self._since = {}, 0, time.perf_counter()
+        return values
+
+
+def _guard(step: int, loss: Loss, folder: Path) -> None:
+    """Stop where the loss is no longer a number one can go on from."""
+    if abs(float(loss.objective)) < DIVERGED and all(bool(c.isfinite()) for c in loss.critics.values()):
+        return
+    parts = {**loss.terms, **{f"critic of {k}": v for k, v in loss.critics.items()}}
+    bad = [k for k, v in parts.items() if not abs(float(v)) < DIVERGED]
+    kept = checkpoints(folder)
+    last = f"the last good checkpoint is {kept[0]}" if kept else "there is no checkpoint yet"
+    raise HatchelError(
+        f"training diverged at step {step + 1}: {', '.join(bad) or 'the weighted sum'} is not a usable number; {last}. "
+        "Try a smaller optimizer.lr or a smaller weight"
+    )
+
+
+@contextlib.contextmanager
+def _signals() -> Generator[Callable[[], bool]]:
+    """Whether Ctrl-C or a polite kill has come; a second Ctrl-C does what it always does."""
+    asked: list[int] = []
+
+    def note(number: int, frame: object) -> None:
+        asked.append(number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    try:
+        before = {s: signal.signal(s, note) for s in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # not in the main thread: there is nothing to catch here
+        before = {}
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,114 @@
+"""RunSpec: everything that decides what a training run computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import torch
+
+from hatchel.data.dataset import Dataset
+from hatchel.data.source import Source
+from hatchel.errors import HatchelError
+from hatchel.latents.diagonal import Diagonal
+from hatchel.latents.latent import Latent
+from hatchel.likelihoods import Bernoulli, Columns, Likelihood
+from hatchel.model import Model, System
+from hatchel.nets.conv import Conv
+from hatchel.nets.deconv import Deconv
+from hatchel.nets.mlp import Mlp, MlpDecoder
+from hatchel.nets.part import Decoder, Encoder, Shape
+from hatchel.objective import Objective, Weighted, formula
+from hatchel.spec import Count, Positive, Share, Spec, local
+
+
+class Adam(Spec):
+    """The optimiser (Kingma & Ba 2015)."""
+
+    lr: Positive = 5e-4
+    """Step size."""
+    beta1: Share = 0.9
+    """Decay of the mean of the gradient."""
+    beta2: Share = 0.999
+    """Decay of the mean of its square."""
+    eps: Positive = 1e-8
+    """Keeps the division finite."""
+
+
+class RunSpec(Spec):
+    """A training run. The digest of this is the run's identity; the fields marked local do not enter it."""
+
+    objective: Mapping[str, Weighted]
+    """Named terms with their weights: what is minimised."""
+    data: Source
+    """A built-in data set by name, or a folder, array or table by path."""
+    latent: Latent = Diagonal()
+    """What a code is made of."""
+    encoder: Encoder | None = None
+    """Left out: conv for images of 16, 32, 64, ... pixels, mlp for the rest."""
+    decoder: Decoder | None = None
+    """Left out: the mirror of the encoder's kind."""
+    likelihood: Likelihood | None = None
+    """Left out: Bernoulli for images, by column for tables."""
+    steps: Count = 20_000
+    """Updates of the model."""
+    batch_size: Count = 64
+    """Of all processes together."""
+    seed: int = 0
+    """Of the initial weights, the order of the data, and all noise."""
+    test_share: Share = 0.0
+    """The share of the data that is kept out of training."""
+    optimizer: Adam = Adam()
+    """For encoder and decoder."""
+    critic_optimizer: Adam = Adam(lr=1e-4, beta1=0.5, beta2=0.9)
+    """For discriminators and MINE networks, as in FactorVAE."""
+    precision: Literal["float32", "bfloat16", "float16"] = "float32"
+    """Of the forward pass (automatic mixed precision)."""
+    compile: bool = local(default=False)
+    """Compile encoder and decoder with torch.compile."""
+    device: str = local(default="auto")
+    """cpu, cuda, cuda:1, mps; auto takes the best there is."""
+    threads: int = local(default=0)
+    """CPU threads; 0 leaves torch's own choice."""
+    log_every: Count = local(default=50)
+    """Steps between two events."""
+    checkpoint_every: Count = local(default=1000)
+    """Steps between two checkpoints."""
+    tensorboard: bool = local(default=False)
+    """Also write TensorBoard files (needs the `track` extra)."""
+    name: str = local(default="custom")
+    """What the run is called in tables: the preset's name."""
+
+    def check(self) -> None:
+        """An objective without terms says nothing."""
+        if not self.objective:
+            raise HatchelError("objective: has no terms; start from a preset (`hatchel list methods`)")
+        if self.test_share >= 1:
+            raise HatchelError("test_share: must be below 1, or nothing is left to train on")
+
+    def formula(self) -> str:
+        """The objective as one writes it down."""
+        return formula(self.objective)
+
+
+def resolved(spec: RunSpec, data: Dataset) -> RunSpec:
+    """The spec with every part that was left out chosen to fit the data."""
+    shape = data.shape
+    size = shape[-1]
+    square = len(shape) == 3 and shape[1] == shape[2] and size >= 16 and size & (size - 1) == 0
+    encoder = spec.encoder or (Conv() if square else Mlp())
+    decoder = spec.decoder or (Deconv() if square else MlpDecoder())
+    likelihood = spec.likelihood or (Columns(data.columns) if data.likelihood == "columns" else Bernoulli())
+    return spec.with_fields(encoder=encoder, decoder=decoder, likelihood=likelihood)
+
+
+def build(spec: RunSpec, shape: Shape) -> System:
+    """Model and objective with their initial weights, which depend on the spec's seed alone."""
+    if spec.encoder is None or spec.decoder is None or spec.likelihood is None:
+        raise HatchelError("the spec leaves parts open: resolve it with the data first")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(spec.seed)
+        model = Model(spec.encoder, spec.latent, spec.decoder, spec.likelihood, shape)
+        # Any numbers do: the objective reads only the latent's sites and groups.
+        q = model.latent.posterior(torch.zeros(1, sum(spec.latent.widths)))
+        return System(model, Objective(spec.objective, q))
