@@ -99,3 +99,13 @@ def mutual_information(left: Labels, right: Labels) -> Float:
         result[:, k] = entropy(joint.sum(axis=2)) + entropy(joint.sum(axis=1)) - both
     # Rounding leaves +-1e-16 where the truth is 0; an information is never negative.
     return np.where(result < 1e-14, 0.0, result)
+
+
+def gap(values: Float) -> Float:
+    """(R, C) -> (C,): the largest minus the second largest of every column; with one row the rival counts as 0.
+
+    >>> gap(np.array([[3.0, 0.5], [1.0, 0.5]]))
+    array([2., 0.])
+    """
+    ordered = np.sort(np.vstack([values, np.zeros((1, values.shape[1]))]) if len(values) == 1 else values, axis=0)
+    return ordered[-1] - ordered[-2]

@@ -37,9 +37,11 @@ class Metric(Spec, ABC, family="metric", home="hatchel.metrics"):
 
     needs: ClassVar[tuple[str, ...]] = ("factors",)
     """Which optional parts of the Probe it reads: keys of NEEDS."""
+    also_needs: ClassVar[Mapping[tuple[str, str], str]] = {}
+    """What an option adds to that: {(field, value): need}."""
     lower_is_better: ClassVar[bool] = False
     intervention: ClassVar[bool] = False
-    """Whether it holds one factor fixed, so that the data must repeat factor values."""
+    """Whether it holds one factor fixed while the others vary, so that rows must share factor values."""
 
     def score(self, probe: Probe, rng: Seed = 0, bootstrap: int = 0) -> Score:
         """The score on a probe; `bootstrap` replicates resample the rows for a 95 % interval."""
@@ -50,8 +52,8 @@ class Metric(Spec, ABC, family="metric", home="hatchel.metrics"):
         result = self.measure(probe, random)
         interval = None
         if bootstrap:
-            draws = np.array([self.measure(probe.resampled(random), random).value for _ in range(bootstrap)])
-            interval = Interval.of(draws, result.value)
+            draws = [self.measure(probe.resampled(random), random).value for _ in range(bootstrap)]
+            interval = Interval.of(np.array(draws), result.value)
         seed = rng if isinstance(rng, int) else None
         return dataclasses.replace(result, seed=seed, interval=interval)
 
@@ -61,7 +63,10 @@ class Metric(Spec, ABC, family="metric", home="hatchel.metrics"):
 
     def missing(self, probe: Probe) -> str | None:
         """Why this probe is not enough, in words; None if it is."""
-        lacking = [NEEDS[need] for need in self.needs if getattr(probe, need) is None]
+        chosen = [need for (name, value), need in self.also_needs.items() if getattr(self, name) == value]
+        lacking = [NEEDS[need] for need in dict.fromkeys((*self.needs, *chosen)) if getattr(probe, need) is None]
+        if self.intervention and not lacking and (probe.sizes[probe.varying] > probe.n / 2).any():
+            lacking = ["a factor grid, or at least several rows for every factor value"]
         return " and ".join(lacking) or None
 
     @property

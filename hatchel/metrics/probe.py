@@ -180,11 +180,16 @@ class Probe:
 
     def resampled(self, rng: np.random.Generator) -> Probe:
         """A bootstrap replicate: as many rows drawn with replacement, the split's two sides each from itself."""
+        while True:
+            child = self._resampled(rng)
+            if self.values is None or len(child.varying):  # of a handful of rows a draw may repeat just one
+                return child
+
+    def _resampled(self, rng: np.random.Generator) -> Probe:
         if "_split" not in vars(self) and self._sizes == (None, None):
             return self.rows(rng.integers(self.n, size=self.n))
         train, test = self._split
-        drawn = [rng.choice(side, size=len(side)) for side in (train, test)]
-        child = self.rows(np.concatenate(drawn))
+        child = self.rows(np.concatenate([rng.choice(side, size=len(side)) for side in (train, test)]))
         rows = np.arange(child.n)
         child._sizes = (rows[: len(train)], rows[len(train) :])
         return child

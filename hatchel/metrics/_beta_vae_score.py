@@ -1,0 +1,72 @@
+"""The BetaVAE score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hatchel.metrics.information import Float
+from hatchel.metrics.inputs import Labels, Seed
+from hatchel.metrics.interventions import SameValue, fixed_factors
+from hatchel.metrics.metric import Metric
+from hatchel.metrics.probe import Probe
+from hatchel.metrics.score import Score
+from hatchel.spec import Count
+
+
+class BetaVAEScore(Metric):
+    """Accuracy of a linear classifier that names the factor shared by pairs of rows (Higgins et al. 2017, Sec. 3).
+
+    A point: fix one factor; its features are mean over pairs of |z_1 - z_2|, both of one pair with the same value of
+    that factor. The classifier is multinomial logistic regression (C = 1), as in the reference protocol.
+    """
+
+    intervention: ClassVar[bool] = True
+
+    pairs: Count = 64
+    "Pairs a point."
+    points: tuple[Count, Count] = (10_000, 5_000)
+    "Training and test points."
+
+    def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
+        """See the class."""
+        from sklearn.linear_model import LogisticRegression
+
+        (train, train_labels), (test, test_labels) = (self._points(probe, count, rng) for count in self.points)
+        if len(probe.varying) == 1:
+            return self.result(probe, 1.0, parts={"train": 1.0}, notes=["one factor only: nothing to tell apart"])
+        model = LogisticRegression(C=1.0, max_iter=100, random_state=0).fit(train, train_labels)
+        parts = {"train": float(model.score(train, train_labels))}
+        return self.result(probe, float(model.score(test, test_labels)), parts=parts)
+
+    def _points(self, probe: Probe, points: int, rng: np.random.Generator) -> tuple[Float, Labels]:
+        features: list[Float] = []
+        labels: list[NDArray[np.int64]] = []
+        columns = probe.once(("columns",), lambda: np.ascontiguousarray(probe.codes.T))  # (D, n)
+        for factor, count in fixed_factors(probe, points, rng):
+            left = rng.integers(probe.n, size=(count, self.pairs))
+            right = SameValue.of(probe, factor).draw(left, rng)
+            features.append(np.stack([np.abs(c[left] - c[right]).mean(axis=1) for c in columns], axis=1))
+            labels.append(np.full(count, factor))
+        return np.concatenate(features), np.concatenate(labels)
+
+
+def beta_vae_score(
+    codes: Any,
+    factors: Any,
+    *,
+    names: Sequence[str] | None = None,
+    continuous: Sequence[bool] | bool | None = None,
+    seed: Seed = 0,
+    bootstrap: int = 0,
+) -> Score:
+    """The BetaVAE score of `codes` (n, D) for `factors` (n, K); see BetaVAEScore.
+
+    >>> factors = np.random.default_rng(0).integers(3, size=(3000, 2))
+    >>> float(beta_vae_score(factors + 0.0, factors))
+    1.0
+    """
+    return BetaVAEScore().score(Probe(codes, factors, names=names, continuous=continuous), seed, bootstrap)

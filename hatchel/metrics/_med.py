@@ -1,0 +1,69 @@
+"""MED: mutual-information-based entropy disentanglement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hatchel.metrics.importance import concentration, weighted_concentration
+from hatchel.metrics.information import Float
+from hatchel.metrics.inputs import Seed
+from hatchel.metrics.metric import Metric
+from hatchel.metrics.probe import Probe
+from hatchel.metrics.score import Score
+from hatchel.spec import Count
+
+
+class MED(Metric):
+    """DCI's disentanglement with shares of mutual information as importance (Cao et al. 2022; paper 001, App. A.7).
+
+    R_dk = I(z_d; v_k) / sum_d' I(z_d'; v_k),  MED = sum_d rho_d (1 - H_K(P_d)) with P_d = R_d / sum_k R_dk.
+    """
+
+    bins: Count = 20
+    "Equal-width bins per dimension."
+
+    def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
+        """See the class."""
+        importance = information_shares(probe, self.bins)
+        used = importance[:, probe.varying]
+        parts = {"completeness": weighted_concentration(used.T)}
+        return self.result(probe, weighted_concentration(used), parts=parts, matrix=importance)
+
+
+def information_shares(probe: Probe, bins: int) -> Float:
+    """(D, K): each dimension's share of all dimensions' information about a factor; NaN for a constant factor."""
+    information = probe.mutual_information(bins)
+    total = information.sum(axis=0)
+    shares = information / np.where(total > 0, total, 1.0)
+    shares[:, np.setdiff1d(np.arange(len(probe.names)), probe.varying)] = np.nan
+    return shares
+
+
+def most_disentangled(importance: Float, k: int) -> Float:
+    """The rows of the k dimensions with the largest 1 - H(P_d) among those that are about each factor most."""
+    order = np.argsort(-concentration(importance), kind="stable")
+    factor = importance.argmax(axis=1)[order]
+    chosen = [order[factor == f][:k] for f in range(importance.shape[1])]
+    return importance[np.sort(np.concatenate(chosen))]
+
+
+def med(
+    codes: Any,
+    factors: Any,
+    *,
+    bins: int = 20,
+    names: Sequence[str] | None = None,
+    continuous: Sequence[bool] | bool | None = None,
+    seed: Seed = 0,
+    bootstrap: int = 0,
+) -> Score:
+    """MED of `codes` (n, D) for `factors` (n, K); see MED.
+
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
+    >>> float(med(factors + 0.0, factors))
+    1.0
+    """
+    return MED(bins).score(Probe(codes, factors, names=names, continuous=continuous), seed, bootstrap)
