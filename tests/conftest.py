@@ -1,0 +1,56 @@
+"""Shared by all tests: traces of known distributions, and where larger test data may lie."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from hatchel.latents.diagonal import DiagonalGaussian
+from hatchel.trace import Trace
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread() -> None:
+    """Tests run in several processes: threads beyond one only stall each other."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing a test renders lands in the user's cache."""
+    monkeypatch.setenv("HATCHEL_CACHE", str(tmp_path_factory.getbasetemp().parent / "hatchel-cache"))
+
+
+def folder_from(variable: str) -> Path:
+    """The folder an environment variable names; the test is skipped, by the variable's name, without it."""
+    value = os.environ.get(variable)
+    if not value:
+        pytest.skip(f"{variable} is not set")
+    return Path(value)
+
+
+@pytest.fixture
+def oracles() -> Path:
+    """Codes and images that reference implementations were run on."""
+    return folder_from("HATCHEL_TEST_ORACLES")
+
+
+@pytest.fixture
+def real_data() -> Path:
+    """Real MNIST and Fashion-MNIST."""
+    return folder_from("HATCHEL_TEST_DATA")
+
+
+def gaussian_trace(batch: int = 24, dim: int = 4, n_data: int = 100, seed: int = 0, dtype=torch.float64) -> Trace:
+    """A trace with arbitrary posteriors that overlap a little, in double precision."""
+    g = torch.Generator().manual_seed(seed)
+    mean = torch.randn(batch, dim, generator=g, dtype=dtype) @ torch.randn(dim, dim, generator=g, dtype=dtype)
+    log_variance = torch.randn(batch, dim, generator=g, dtype=dtype) - 0.5
+    q = DiagonalGaussian(mean.requires_grad_(), log_variance.requires_grad_())
+    noise = torch.randn(batch, dim, generator=g, dtype=dtype)
+    z = q.mean + (0.5 * q.log_variance).exp() * noise
+    log_px = -torch.rand(batch, generator=g, dtype=dtype) * 10
+    return Trace(x=torch.zeros(batch, 1), log_px=log_px, q=q, z=z, n_data=n_data, z_independent=z.detach().flip(0))

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import torch
+
+from hatchel.estimates import Estimates
+from hatchel.estimators.gaussian import Gaussian
+from hatchel.terms.total_correlation import TotalCorrelation
+from tests.conftest import gaussian_trace
+
+
+def test_mean_ratio_is_the_log_determinant_formula() -> None:
+    """TC = 1/2 (log |diag S| - log |S|) with numpy-style covariance of the batch (paper 004, Eq. 5)."""
+    t = gaussian_trace(batch=200, dim=5)
+    found = TotalCorrelation(Gaussian()).value(t, Estimates(t, {}, {})).mean()
+    s = torch.cov(t.z.T, correction=0)
+    expected = 0.5 * (s.diagonal().log().sum() - torch.linalg.slogdet(s)[1])
+    torch.testing.assert_close(found, expected)
+
+
+def test_agrees_with_torch_distributions() -> None:
+    t = gaussian_trace(batch=50, dim=3)
+    z = t.z.detach()
+    normal = torch.distributions.MultivariateNormal(z.mean(0), torch.cov(z.T, correction=0))
+    torch.testing.assert_close(Gaussian().log_q(t, ((0, 1, 2),))[0], normal.log_prob(z))
