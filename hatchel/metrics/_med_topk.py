@@ -17,7 +17,7 @@ from hatchel.spec import Count
 
 
 class MEDTopk(Metric):
-    """MED over at most k dimensions a factor: the most disentangled of those it is the main factor of (Cao et al. 2022).
+    """MED over at most k dimensions a factor: the most disentangled of those it leads (Cao et al. 2022).
 
     The importances are MED's over all dimensions; only then are the others left out.
     """

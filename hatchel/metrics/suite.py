@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.errors import HatchelError
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score, import_pandas
@@ -54,7 +55,7 @@ class Scores(Mapping[str, Score]):
         """Plain text: one line a score, then what was left out and why."""
         width = max((len(name) for name in (*self, *self.skipped)), default=0)
         lines = [f"{name:<{width}}  {str(score).removeprefix(name).strip()}" for name, score in self.items()]
-        return "\n".join(lines + [f"{name:<{width}}  needs {reason}" for name, reason in self.skipped.items()])
+        return "\n".join(lines + [f"{name:<{width}}  {reason}" for name, reason in self.skipped.items()])
 
 
 def evaluate(
@@ -88,7 +89,8 @@ def evaluate(
 
 def measure(probe: Probe, which: str | Sequence[str | Metric] = "all", seed: int = 0, bootstrap: int = 0) -> Scores:
     """`evaluate` on a Probe that is already there."""
-    if which == "all":
+    everything = which == "all"
+    if everything:
         which = tuple(Metric.members())
     elif isinstance(which, str):
         which = which.split(",")
@@ -98,7 +100,12 @@ def measure(probe: Probe, which: str | Sequence[str | Metric] = "all", seed: int
         metric = decode(Metric, wanted.strip() if isinstance(wanted, str) else wanted, "which")
         reason = metric.missing(probe)
         if reason:
-            skipped[metric.variant] = reason
-        else:
+            skipped[metric.variant] = f"needs {reason}"
+            continue
+        try:
             scores[metric.variant] = metric.score(probe, seed, bootstrap)
+        except HatchelError as error:
+            if not everything:
+                raise
+            skipped[metric.variant] = str(error)
     return Scores(scores, skipped)

@@ -1,0 +1,107 @@
+"""Factor disintegration: one factor spread over several dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from hatchel.errors import HatchelError
+from hatchel.metrics import information
+from hatchel.metrics.information import Float
+from hatchel.metrics.inputs import Seed
+from hatchel.metrics.metric import Metric
+from hatchel.metrics.probe import Probe
+from hatchel.metrics.score import Score
+from hatchel.spec import Count, Share
+
+
+class Disintegration(Metric):
+    """For each factor: which dimensions carry it, and how many they amount to (paper 004, Sec. 6.3).
+
+    A dimension carries factor k if its share s_dk (I(z_d; v_k) / H(v_k), or R²) is at least `threshold` of the largest.
+    The value is the mean over factors of the effective number exp(H(P_k)), P_k the carriers' shares made to sum to 1: 1
+    where every factor has one dimension. Parts per factor: carriers, gap of the two largest shares, effective number,
+    and `dependence`, the mean normalised mutual information between carriers (independent ones disintegrate it).
+    """
+
+    lower_is_better: ClassVar[bool] = True
+
+    threshold: Share = 0.5
+    "A carrier's smallest share, as a share of the largest."
+    by: Literal["information", "r2"] = "information"
+    "Normalised mutual information, or the squared correlation with the factor's values."
+    bins: Count = 20
+    "Equal-width bins per dimension."
+
+    def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
+        """See the class."""
+        shares = self._shares(probe)
+        gaps = information.gap(np.nan_to_num(shares))
+        parts: dict[str, Any] = {}
+        for k in probe.varying:
+            column = shares[:, k]
+            carriers = np.flatnonzero((column >= self.threshold * column.max()) & (column > 0))
+            effective = float(np.exp(_entropy(column[carriers]))) if len(carriers) else 0.0
+            parts[probe.names[k]] = {
+                "carriers": [f"z{d}" for d in carriers],
+                "gap": float(gaps[k]),
+                "effective_number": effective,
+                "dependence": _dependence(probe.binned(self.bins)[:, carriers]),
+            }
+        value = float(np.mean([p["effective_number"] for p in parts.values()]))
+        return self.result(probe, value, parts=parts, matrix=shares)
+
+    def _shares(self, probe: Probe) -> Float:
+        result = np.full((probe.dims, len(probe.names)), np.nan)
+        if self.by == "information":
+            shared = probe.mutual_information(self.bins)
+            result[:, probe.varying] = shared[:, probe.varying] / probe.entropies[probe.varying]
+            return result
+        values = probe.values
+        if values is None or not np.issubdtype(values.dtype, np.number):
+            raise HatchelError("disintegration: R² needs factors that are numbers; use by='information'")
+        codes = probe.codes - probe.codes.mean(axis=0)
+        for k in probe.varying:
+            target = values[:, k] - values[:, k].mean()
+            power = (codes**2).sum(axis=0) * (target @ target)
+            result[:, k] = np.where(power > 0, (codes.T @ target) ** 2 / np.where(power > 0, power, 1.0), 0.0)
+        return result
+
+
+def _entropy(shares: Float) -> float:
+    weights = shares / shares.sum()
+    return float(-(weights * np.log(weights)).sum())
+
+
+def _dependence(labels: Any) -> float:
+    """The mean of I / sqrt(H H) over pairs of columns; 0 for one column."""
+    if labels.shape[1] < 2:
+        return 0.0
+    shared = information.mutual_information(labels, labels)
+    scale = np.sqrt(np.outer(np.diag(shared), np.diag(shared)))
+    off = ~np.eye(len(shared), dtype=np.bool_) & (scale > 0)
+    return float((shared[off] / scale[off]).mean()) if off.any() else 0.0
+
+
+def disintegration(
+    codes: Any,
+    factors: Any,
+    *,
+    threshold: float = 0.5,
+    by: Literal["information", "r2"] = "information",
+    bins: int = 20,
+    names: Sequence[str] | None = None,
+    continuous: Sequence[bool] | bool | None = None,
+    seed: Seed = 0,
+    bootstrap: int = 0,
+) -> Score:
+    """How far the factors (n, K) are spread over several dimensions of `codes` (n, D); see Disintegration.
+
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
+    >>> float(disintegration(factors[:, [0, 0, 1]] + 0.0, factors))  # the first in two dimensions, the second in one
+    1.5
+    """
+    probe = Probe(codes, factors, names=names, continuous=continuous)
+    return Disintegration(threshold, by, bins).score(probe, seed, bootstrap)

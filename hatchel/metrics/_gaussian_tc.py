@@ -1,0 +1,80 @@
+"""Total correlation of codes as if they were Gaussian."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hatchel.metrics.information import Float
+from hatchel.metrics.inputs import Seed
+from hatchel.metrics.metric import Metric
+from hatchel.metrics.probe import Probe
+from hatchel.metrics.score import Score
+
+FLOOR = 1e-12
+"""Smallest eigenvalue of a correlation matrix that is told from 0."""
+
+
+class GaussianTC(Metric):
+    """TC = 1/2 (log det diag S - log det S), S the covariance (Locatello et al. 2019; paper 004, Prop. 1).
+
+    The value is TC_mean, of the posterior means. `sample` in the parts is TC_sample, of the given samples, or else
+    with S + diag E[std^2], which is their covariance. Also the Gaussian Wasserstein correlation of the means. Lower is
+    better; dead dimensions are left out. In nats.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    lower_is_better: ClassVar[bool] = True
+
+    def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
+        """See the class."""
+        covariance = _covariance(probe.codes)
+        value, singular = total_correlation(covariance)
+        wasserstein = wasserstein_correlation(covariance)
+        scale = float(np.trace(covariance))
+        parts = {
+            "mean": value,
+            "wasserstein": wasserstein,
+            "wasserstein_normalised": wasserstein / scale if scale > 0 else 0.0,
+        }
+        if probe.samples is not None:
+            parts["sample"] = total_correlation(_covariance(probe.samples))[0]
+        elif probe.std is not None:
+            parts["sample"] = total_correlation(covariance + np.diag((probe.std**2).mean(axis=0)))[0]
+        notes = ["dimensions determine each other: the true value is infinite"] if singular else []
+        return self.result(probe, value, parts=parts, notes=notes)
+
+
+def total_correlation(covariance: Float) -> tuple[float, bool]:
+    """-1/2 log det of the correlation matrix, and whether that is singular (then the log is of FLOOR)."""
+    deviation = np.sqrt(np.diag(covariance))
+    alive = deviation > 0
+    if not alive.any():
+        return 0.0, False
+    correlation = covariance[np.ix_(alive, alive)] / np.outer(deviation[alive], deviation[alive])
+    eigenvalues = np.linalg.eigvalsh(correlation)
+    singular = bool(eigenvalues[0] < FLOOR)
+    return max(0.0, float(-0.5 * np.log(np.maximum(eigenvalues, FLOOR)).sum())), singular
+
+
+def wasserstein_correlation(covariance: Float) -> float:
+    """W2² between N(0, S) and N(0, T), T = diag S: 2 tr S - 2 tr (T^1/2 S T^1/2)^1/2."""
+    root = np.sqrt(np.diag(covariance))
+    eigenvalues = np.linalg.eigvalsh(covariance * np.outer(root, root))
+    return float(2 * np.trace(covariance) - 2 * np.sqrt(np.maximum(eigenvalues, 0.0)).sum())
+
+
+def _covariance(codes: Float) -> Float:
+    shape = (codes.shape[1], codes.shape[1])
+    return np.cov(codes, rowvar=False).reshape(shape) if len(codes) > 1 else np.zeros(shape)
+
+
+def gaussian_tc(codes: Any, *, samples: Any = None, std: Any = None, seed: Seed = 0, bootstrap: int = 0) -> Score:
+    """The Gaussian total correlation of `codes` (n, D); see GaussianTC.
+
+    >>> x = np.array([-1.0, 1.0, -1.0, 1.0]); y = np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> round(float(gaussian_tc(np.stack([x, x + y], axis=1))), 6)  # correlation sqrt(1/2): -1/2 log(1 - 1/2)
+    0.346574
+    """
+    return GaussianTC().score(Probe(codes, samples=samples, std=std), seed, bootstrap)

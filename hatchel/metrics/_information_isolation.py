@@ -1,0 +1,71 @@
+"""Information isolation: whether dimensions carry different information about the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hatchel.errors import HatchelError
+from hatchel.metrics.aggregate import DRAWS, POSTERIORS, Aggregate, log_joint
+from hatchel.metrics.inputs import Seed
+from hatchel.metrics.metric import Metric
+from hatchel.metrics.probe import Probe
+from hatchel.metrics.score import Score
+from hatchel.spec import Count
+
+
+class InformationIsolation(Metric):
+    """I(z_S; x) - sum_{i in S} I(z_i; x): 0 where the dimensions of S inform about different things (paper 002, Eq. 6).
+
+    Equal to E_x KL(q(z_S|x) || prod q(z_i|x)) - KL(q(z_S) || prod q(z_i)): `conditional` and `marginal` in the parts.
+    For a diagonal q(z|x) the first is 0.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("std",)
+
+    subset: tuple[int, ...] | None = None
+    "The dimensions S; all by default."
+    draws: Count = DRAWS
+    "Monte Carlo draws z ~ q(z)."
+    posteriors: Count = POSTERIORS
+    "Posteriors in the mixture q(z); all rows where there are fewer."
+
+    def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
+        """See the class."""
+        q = Aggregate.of(probe, rng, self.draws, self.posteriors)
+        subset = tuple(range(probe.dims)) if self.subset is None else self.subset
+        if not subset or len(set(subset)) < len(subset) or not all(0 <= d < probe.dims for d in subset):
+            raise HatchelError(
+                f"information_isolation: subset {subset}: expected dimensions 0 to {probe.dims - 1}, each once"
+            )
+        index = list(subset)
+        joint = q.joint
+        if len(subset) < probe.dims:
+            assert probe.std is not None
+            joint = log_joint(probe.codes[q.rows][:, index], probe.std[q.rows][:, index], q.draws[:, index])
+        together = float((q.given_x[index].sum(axis=0) - joint).mean())
+        single = (q.given_x[index] - q.sites[index]).mean(axis=1)
+        parts = {
+            "together": together,
+            "singly": {f"z{d}": float(v) for d, v in zip(subset, single, strict=True)},
+            "conditional": 0.0,
+            "marginal": float((joint - q.sites[index].sum(axis=0)).mean()),
+        }
+        return self.result(probe, together - single.sum(), parts=parts, notes=q.notes)
+
+
+def information_isolation(
+    codes: Any,
+    std: Any,
+    *,
+    subset: Sequence[int] | None = None,
+    draws: int = DRAWS,
+    posteriors: int = POSTERIORS,
+    seed: Seed = 0,
+    bootstrap: int = 0,
+) -> Score:
+    """I(z_S; x) - sum I(z_i; x) of q(z|x) = N(`codes`, `std`^2), both (n, D); see InformationIsolation."""
+    metric = InformationIsolation(None if subset is None else tuple(subset), draws, posteriors)
+    return metric.score(Probe(codes, std=std), seed, bootstrap)
