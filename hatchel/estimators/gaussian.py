@@ -16,7 +16,7 @@ class Gaussian(Density):
     """log N(z; m, S) with the moments of the batch.
 
     The mean over the batch of log q(z) - sum_d log q(z_d) is exactly 1/2 (log |diag S| - log |S|)
-    (paper 004, Prop. 1): the total correlation of a Gaussian, a lower bound for other densities with this copula.
+    (paper 004, Eq. 5): the total correlation of a Gaussian, a lower bound for other densities with this copula.
     """
 
     def log_q(self, t: Trace, blocks: Partition) -> Tensor:

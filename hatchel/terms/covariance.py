@@ -61,7 +61,7 @@ class CovarianceDiagonal(Covariance):
 
 
 class PosteriorVariance(Term):
-    """sum_k E[sigma_k^2]: RTC-VAE's second penalty, which keeps TC(mu) near TC(z) (paper 004, Eq. 8)."""
+    """sum_k E[sigma_k^2]: RTC-VAE's second penalty, which keeps TC(mu) near TC(z) (paper 004, Eq. 4)."""
 
     def symbol(self) -> str:
         """As in the paper."""

@@ -120,7 +120,7 @@ def fit(
                 if first and (done % spec.checkpoint_every == 0 or done == spec.steps or stop()):
                     save(folder, done, system, optimizer)
                 if stop() and done < spec.steps:
-                    raise Stopped(f"stopped at step {done}, saved; go on with: hatchel train --resume {folder}")
+                    raise Stopped(f"stopped at step {done}, saved; go on with: hatchel train {folder} --resume")
     finally:
         if events is not None:
             events.close()

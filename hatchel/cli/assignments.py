@@ -1,0 +1,88 @@
+"""key=value arguments: `gamma=10 data=shapes3d latent.dim=16 steps=20000`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from hatchel.errors import HatchelError, unknown
+
+
+def parse(arguments: Sequence[str]) -> dict[str, Any]:
+    """Each key with its value, read as YAML: numbers, true/false, [lists], words.
+
+    >>> parse(["gamma=10", "latent.dim=16", "by=mws", "anchors=[0, 1]"])
+    {'gamma': 10, 'latent.dim': 16, 'by': 'mws', 'anchors': [0, 1]}
+    """
+    import yaml
+
+    values: dict[str, Any] = {}
+    for argument in arguments:
+        key, equals, text = argument.partition("=")
+        if not equals or not key:
+            raise HatchelError(f"{argument!r}: expected key=value, such as steps=1000 or latent.dim=16")
+        try:
+            values[key] = yaml.safe_load(text)
+        except yaml.YAMLError:
+            values[key] = text
+    return values
+
+
+def load_plugins(files: Sequence[Path] | None) -> None:
+    """Import the files given with --plugin."""
+    from hatchel.plugins import load_file
+
+    for file in files or ():
+        load_file(file)
+
+
+def read_spec(target: str, arguments: Sequence[str]) -> Any:
+    """The RunSpec that a preset's name or a YAML/JSON file describes, with the assignments applied."""
+    from hatchel.presets.preset import Preset
+    from hatchel.spec import decode, updated
+    from hatchel.training.spec import RunSpec
+
+    changes = parse(arguments)
+    path = Path(target)
+    if path.suffix in (".yaml", ".yml", ".json"):
+        body = _read_file(path)
+        if "preset" not in body:
+            return updated(decode(RunSpec, body), _checked(changes, ()))
+        target = str(body.pop("preset"))
+        changes = {**body, **changes}
+    members = Preset.members()
+    if target not in members:
+        raise unknown("preset", target, members)
+    symbols = [f.name for f in dataclasses.fields(members[target])]
+    method = decode(Preset, {"kind": target, **{k: v for k, v in changes.items() if k in symbols}})
+    data = changes.pop("data", "dsprites")
+    from hatchel.data.source import Source
+
+    spec = method.run(decode(Source, data, "data"))
+    return updated(spec, _checked({k: v for k, v in changes.items() if k not in symbols}, symbols))
+
+
+def _checked(changes: dict[str, Any], symbols: Sequence[str]) -> dict[str, Any]:
+    from hatchel.training.spec import RunSpec
+
+    known = [f.name for f in dataclasses.fields(RunSpec)]
+    for key in changes:
+        if key.split(".")[0] not in known:
+            raise unknown("field", key, [*symbols, *known])
+    return changes
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        body = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise HatchelError(f"{path}: cannot be read ({error.strerror})") from None
+    except yaml.YAMLError as error:
+        raise HatchelError(f"{path}: is not YAML or JSON ({str(error).splitlines()[0]})") from None
+    if not isinstance(body, dict):
+        raise HatchelError(f"{path}: expected fields and values, such as `preset: factor_vae`")
+    return cast(dict[str, Any], body)

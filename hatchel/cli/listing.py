@@ -1,0 +1,72 @@
+"""`hatchel list`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hatchel.errors import unknown
+
+FAMILIES = {
+    "methods": "hatchel.presets.preset:Preset",
+    "terms": "hatchel.terms.term:Term",
+    "estimators": "hatchel.estimators.estimator:Estimator",
+    "weights": "hatchel.weights:Weight",
+    "encoders": "hatchel.nets.part:Encoder",
+    "decoders": "hatchel.nets.part:Decoder",
+    "latents": "hatchel.latents.latent:Latent",
+    "likelihoods": "hatchel.likelihoods:Likelihood",
+    "datasets": "hatchel.data.source:Source",
+    "metrics": "hatchel.metrics.metric:Metric",
+}
+
+
+def list_members(
+    family: Annotated[str, typer.Argument(help=", ".join(FAMILIES))],
+    as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
+    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
+) -> None:
+    """List what there is, plug-ins included.
+
+    [bold]hatchel list methods[/]   [bold]hatchel list terms --json[/]
+    """
+    if family not in FAMILIES:
+        raise unknown("family", family, FAMILIES)
+    from hatchel.cli.assignments import load_plugins
+
+    load_plugins(plugin)
+    rows = describe(family)
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    keys = [key for key in rows[0] if key != "fields"] if rows else ["name"]
+    for key in keys:
+        table.add_column(key, no_wrap=key == "name", style="cyan" if key == "name" else "")
+    for row in rows:
+        table.add_row(*(str(row[key]) for key in keys))
+    Console().print(table)
+
+
+def describe(family: str) -> list[dict[str, Any]]:
+    """Each member with its first docstring line, its fields, and for methods the paper and what was verified."""
+    import dataclasses
+    import importlib
+
+    module, name = FAMILIES[family].split(":")
+    root = getattr(importlib.import_module(module), name)
+    rows: list[dict[str, Any]] = []
+    for kind, member in root.members().items():
+        row: dict[str, Any] = {"name": kind, "what": (member.__doc__ or "").strip().splitlines()[0]}
+        if family == "methods":
+            row |= {"paper": member.paper, "verified": member.verified}
+        helps = member.help()
+        row["fields"] = {f.name: helps.get(f.name, "") for f in dataclasses.fields(member)}
+        rows.append(row)
+    return rows

@@ -1,0 +1,59 @@
+"""`hatchel`: the commands, and what happens to a mistake."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+import hatchel
+from hatchel.cli.data import app as data_app
+from hatchel.cli.evaluate import evaluate
+from hatchel.cli.listing import list_members
+from hatchel.cli.quickstart import quickstart
+from hatchel.cli.score import score
+from hatchel.cli.show import show
+from hatchel.cli.train import train
+from hatchel.errors import HatchelError
+
+app = typer.Typer(
+    name="hatchel",
+    help="Learn codes in which each coordinate stands for one factor of variation, and measure whether it does.",
+    epilog="Start with: hatchel quickstart   ·   hatchel train factor_vae gamma=10 steps=2000   ·   hatchel list methods",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(quickstart)
+app.command()(train)
+app.command()(evaluate)
+app.command()(score)
+app.command()(show)
+app.command(name="list")(list_members)
+app.add_typer(data_app, name="data")
+
+
+def _version(value: bool) -> None:
+    if value:
+        print(f"hatchel {hatchel.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
+
+def main() -> None:
+    """A mistake in the input is one line and exit code 2; a traceback is a bug of ours."""
+    try:
+        app()
+    except HatchelError as error:
+        print(f"hatchel: {error}", file=sys.stderr)
+        sys.exit(2)
