@@ -2,8 +2,8 @@
 
 With h = 9.6 px, u to the right, v down, t = 2πk/n: the square has corners (±h, ±h); the ellipse is the 100-gon
 (1.33h cos t, h/1.33 sin t); the heart is the 150-gon (h sin³t, -(h/14.5)(13 cos t - 5 cos 2t - 2 cos 3t - cos 4t)
-- 0.15h). A vertex is placed at centre + scale·[[cos a, sin a], [-sin a, cos a]](u, v) and rounded to 1/256 px. A pixel is white
-iff its centre is inside; an edge exactly through a centre counts on the left and bottom sides only.
+- 0.15h). A vertex is placed at centre + scale·[[cos a, sin a], [-sin a, cos a]](u, v) and rounded to 1/256 px. A pixel
+is white iff its centre is inside; an edge exactly through a centre counts on the left and bottom sides only.
 """
 
 from __future__ import annotations
