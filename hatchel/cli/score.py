@@ -1,0 +1,146 @@
+"""`hatchel score`: all metrics on codes and factors from files; no model, no factor grid needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hatchel.errors import HatchelError, unknown
+
+if TYPE_CHECKING:
+    from hatchel.metrics.probe import Probe
+    from hatchel.metrics.suite import Scores
+
+
+def score(
+    codes: Annotated[Path, typer.Argument(help="Codes, one row an example: npy, npz, csv, tsv or parquet.")],
+    factors: Annotated[
+        Path | None,
+        typer.Argument(help="Factors, the same rows. An npz with both 'codes' and 'factors' needs no second."),
+    ] = None,
+    metrics: Annotated[str, typer.Option(help="Names with commas between, or all.")] = "all",
+    std: Annotated[Path | None, typer.Option(help="Standard deviations of q(z|x), shaped as the codes.")] = None,
+    samples: Annotated[Path | None, typer.Option(help="Samples of q(z|x), shaped as the codes.")] = None,
+    names: Annotated[str | None, typer.Option(help="The factors' names with commas between.")] = None,
+    continuous: Annotated[
+        str | None, typer.Option(help="Factors that are continuous, by name; or all, or none.")
+    ] = None,
+    bootstrap: Annotated[int, typer.Option(min=0, help="Replicates for a 95 % interval; 0: none.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write heat maps of information and importance here (png, pdf, svg).")
+    ] = None,
+) -> None:
+    """Measure how well codes stand for factors, on any data: arrays or tables, without a model."""
+    from hatchel.metrics.suite import measure
+
+    probe = _probe(codes, factors, std, samples, names, continuous, seed)
+    scores = measure(probe, metrics, seed, bootstrap)
+    if json:
+        print(scores.to_json(indent=2))
+    else:
+        _print(scores, probe)
+    if plot is not None:
+        if probe.values is None:
+            raise HatchelError("--plot: the heat maps show dimensions against factors; give a file of factors")
+        from hatchel.metrics.plot import heat_maps, panels
+
+        heat_maps(plot, panels(probe, scores), probe.names)
+        if not json:
+            print(f"heat maps: {plot}")
+
+
+def _probe(
+    codes: Path,
+    factors: Path | None,
+    std: Path | None,
+    samples: Path | None,
+    names: str | None,
+    continuous: str | None,
+    seed: int,
+) -> Probe:
+    from hatchel.metrics.files import Columns, archive_roles, read_columns
+    from hatchel.metrics.probe import Probe
+
+    inside = archive_roles(codes)
+
+    def read(path: Path | None, role: str) -> Columns | None:
+        source = path or (codes if role in inside else None)
+        return read_columns(source, role) if source else None
+
+    table, spread, drawn = read(factors, "factors"), read(std, "std"), read(samples, "samples")
+    given = None if table is None else table.values
+    columns = 0 if given is None else 1 if given.ndim == 1 else given.shape[-1]
+    called = tuple(n.strip() for n in names.split(",")) if names else (table.names if table else None)
+    known = called or tuple(f"factor_{k}" for k in range(columns))
+    return Probe(
+        read_columns(codes, "codes").values,
+        given,
+        names=called,
+        continuous=_mask(continuous, known),
+        std=spread and spread.values,
+        samples=drawn and drawn.values,
+        seed=seed,
+    )
+
+
+def _mask(continuous: str | None, names: tuple[str, ...]) -> list[bool] | bool | None:
+    if continuous is None or continuous in ("all", "none"):
+        return None if continuous is None else continuous == "all"
+    wanted = [n.strip() for n in continuous.split(",")]
+    for name in wanted:
+        if name not in names:
+            raise unknown("factor", name, names, where="--continuous")
+    return [name in wanted for name in names]
+
+
+def _print(scores: Scores, probe: Probe) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    kinds = f", {len(probe.names)} factors ({', '.join(probe.names)})" if probe.names else ""
+    console.print(f"[bold]{probe.n}[/bold] rows, {probe.dims} dimensions{kinds}", highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("metric", style="bold", no_wrap=True)
+    table.add_column("value", justify="right", style="cyan")
+    bootstrapped = any(s.interval for s in scores.values())
+    if bootstrapped:
+        table.add_column("95 % interval", justify="right")
+    table.add_column("better", justify="center", style="dim")
+    table.add_column("also", style="dim", overflow="fold")
+    for name, result in scores.items():
+        spread = f"{result.interval.low:.4f} – {result.interval.high:.4f}" if result.interval else ""
+        row = [
+            name,
+            f"{result.value:.4f}",
+            *([spread] if bootstrapped else []),
+            _better(name),
+            _also(result.parts, probe),
+        ]
+        table.add_row(*row)
+    console.print(table)
+    for note in dict.fromkeys(probe.notes):
+        console.print(f"[yellow]{note}[/yellow]", highlight=False)
+    reasons: dict[str, list[str]] = {}
+    for name, reason in scores.skipped.items():
+        reasons.setdefault(reason, []).append(name)
+    for reason, missing in reasons.items():
+        console.print(f"[dim]not computed: {', '.join(missing)}: {reason}[/dim]", highlight=False)
+
+
+def _better(variant: str) -> str:
+    from hatchel.metrics.metric import Metric
+
+    return "↓" if Metric.members()[variant.split("(")[0]].lower_is_better else "↑"
+
+
+def _also(parts: Any, probe: Probe) -> str:
+    """The parts that are numbers of their own, not one per factor or dimension."""
+    columns = {*probe.names, *(f"z{d}" for d in range(probe.dims))}
+    shown = {k: v for k, v in parts.items() if k not in columns and isinstance(v, int | float)}
+    return ", ".join(f"{k} {v:.4g}" for k, v in shown.items())
