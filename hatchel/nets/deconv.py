@@ -7,8 +7,9 @@ import itertools
 from torch import nn
 
 from hatchel.errors import HatchelError
-from hatchel.nets.grid import GRID, ToShape, Upconv, fitted, halvings
+from hatchel.nets.grid import GRID, ToShape, fitted, halvings
 from hatchel.nets.part import Decoder, Shape
+from hatchel.nets.upconv import Upconv
 from hatchel.spec import Count
 
 

@@ -63,22 +63,3 @@ class ToShape(nn.Module):
             return row.unflatten(1, self.shape)
         channels, height, width = self.shape
         return row.unflatten(1, (height, width, channels)).permute(0, 3, 1, 2)
-
-
-class Upconv(nn.Module):
-    """A transposed convolution; 4x4, stride 2, padding 1 doubles the side. Initialised as torch does."""
-
-    def __init__(
-        self, inputs: int, outputs: int, kernel: int = 4, stride: int = 2, padding: int = 1, bias: bool = True
-    ) -> None:
-        super().__init__()
-        self.stride, self.padding = stride, padding
-        self.kernels = nn.ConvTranspose2d(inputs, outputs, kernel, stride, padding, bias=bias)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, inputs, H, W) -> (B, outputs, H', W')."""
-        kernels = self.kernels
-        y = nn.functional.conv_transpose2d(x, kernels.weight, None, self.stride, self.padding)
-        # Added apart, because oneDNN's own gradient of this bias takes as long as the rest of the backward pass
-        # (32 channels, 32x32, batch 256, 2 cores: 91 ms a step with it, 51 ms without).
-        return y if kernels.bias is None else y.add_(kernels.bias.view(-1, 1, 1))

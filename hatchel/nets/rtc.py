@@ -6,8 +6,9 @@ from torch import nn
 
 from hatchel.nets.conv import Conv
 from hatchel.nets.deconv import upconvolutions
-from hatchel.nets.grid import GRID, ToShape, Upconv, fitted, halvings
+from hatchel.nets.grid import GRID, ToShape, fitted, halvings
 from hatchel.nets.part import Decoder, Encoder, Shape
+from hatchel.nets.upconv import Upconv
 
 
 class Rtc(Encoder):

@@ -1,0 +1,77 @@
+import itertools
+
+import pytest
+import torch
+from torch import nn
+
+from hatchel.errors import HatchelError
+from hatchel.nets.hfvae import (
+    HfvaeCeleba,
+    HfvaeCelebaDecoder,
+    HfvaeDsprites,
+    HfvaeDspritesDecoder,
+    HfvaeMnist,
+    HfvaeMnistDecoder,
+)
+from hatchel.nets.part import Encoder
+
+
+def count(net: nn.Module) -> int:
+    return sum(p.numel() for p in net.parameters())
+
+
+def fc(*sizes: int) -> int:
+    return sum(a * b + b for a, b in itertools.pairwise(sizes))
+
+
+def test_table_3_by_hand() -> None:
+    net = HfvaeMnist().build((1, 28, 28), (2,) * 10 + (10,))
+    assert count(net) == fc(784, 400, 200) + fc(400, 10) + fc(200, 20)
+    assert count(HfvaeMnistDecoder().build(20, (1, 28, 28))) == fc(20, 200, 400, 784)
+
+
+def test_table_4_by_hand() -> None:
+    net = HfvaeDsprites().build((1, 64, 64), (2,) * 10 + (3,))
+    assert count(net) == fc(4096, 1200, 1200, 400) + fc(1200, 3) + fc(400, 20)
+    assert count(HfvaeDspritesDecoder().build(13, (1, 64, 64))) == fc(13, 400, 1200, 1200, 4096)
+
+
+def test_table_5_by_hand() -> None:
+    net = HfvaeCeleba().build((3, 64, 64), (2,) * 20 + (3,))
+    convolutions = 16 * (3 * 32 + 32 * 32 + 32 * 64 + 64 * 64) + 2 * (32 + 32 + 64 + 64)  # BatchNorm: gain, offset
+    assert count(net) == convolutions + fc(1024, 256) + fc(1024, 3) + fc(256, 40)
+    up = 16 * (64 * 64 + 64 * 32 + 32 * 32 + 32 * 3) + 2 * (64 + 32 + 32) + 3
+    assert count(HfvaeCelebaDecoder().build(23, (3, 64, 64))) == fc(23, 256, 1024) + up
+
+
+@pytest.mark.parametrize("encoder, size", [(HfvaeMnist(), 28), (HfvaeDsprites(), 64), (HfvaeCeleba(), 64)])
+def test_discrete_sites_skip_the_last_hidden_layer(encoder: Encoder, size: int) -> None:
+    torch.manual_seed(0)
+    net = encoder.build((1, size, size), (2, 5, 2))
+    encoded = net(torch.rand(4, 1, size, size))
+    *_, before, last = encoded.features
+    late = dict(net.stack.layers.items())[last]
+    discrete = torch.autograd.grad(
+        encoded.parameters[:, 2:7].sum(), late.parameters(), retain_graph=True, allow_unused=True
+    )
+    gaussian = torch.autograd.grad(encoded.parameters[:, [0, 1, 7, 8]].sum(), late.parameters(), allow_unused=True)
+    assert all(g is None or not g.any() for g in discrete)
+    assert all(g is not None and g.any() for g in gaussian)
+    row = (
+        encoded.features[before].permute(0, 2, 3, 1).flatten(1)
+        if size == 64 and before == "conv4"
+        else encoded.features[before]
+    )
+    torch.testing.assert_close(encoded.parameters[:, 2:7], net.side[1](row))
+
+
+def test_tanh_where_the_tables_have_it() -> None:
+    assert sum(isinstance(m, nn.Tanh) for m in HfvaeDspritesDecoder().build(3, (1, 64, 64)).modules()) == 3
+    celeba = list(HfvaeCelebaDecoder().build(3, (3, 64, 64)).modules())
+    assert sum(isinstance(m, nn.Tanh) for m in celeba) == 1
+    assert sum(isinstance(m, nn.BatchNorm2d) for m in celeba) == 3
+
+
+def test_one_hidden_layer_leaves_no_place_for_the_branch() -> None:
+    with pytest.raises(HatchelError, match="hidden: name at least two"):
+        HfvaeMnist(hidden=(400,))
