@@ -149,6 +149,9 @@ class Probe:
 
     @cached_property
     def _split(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if self._parent is not None:
+            parent, rows = self._parent
+            return np.flatnonzero(np.isin(rows, parent.train)), np.flatnonzero(np.isin(rows, parent.test))
         train, test = self._sizes
         if isinstance(train, np.ndarray) and isinstance(test, np.ndarray):
             return train, test
@@ -179,20 +182,11 @@ class Probe:
         return child
 
     def resampled(self, rng: np.random.Generator) -> Probe:
-        """A bootstrap replicate: as many rows drawn with replacement, the split's two sides each from itself."""
+        """A bootstrap replicate: as many rows drawn with replacement; each stays on its side of the split."""
         while True:
-            child = self._resampled(rng)
+            child = self.rows(rng.integers(self.n, size=self.n))
             if self.values is None or len(child.varying):  # of a handful of rows a draw may repeat just one
                 return child
-
-    def _resampled(self, rng: np.random.Generator) -> Probe:
-        if "_split" not in vars(self) and self._sizes == (None, None):
-            return self.rows(rng.integers(self.n, size=self.n))
-        train, test = self._split
-        child = self.rows(np.concatenate([rng.choice(side, size=len(side)) for side in (train, test)]))
-        rows = np.arange(child.n)
-        child._sizes = (rows[: len(train)], rows[len(train) :])
-        return child
 
     # -- checks -------------------------------------------------------------------------------------------------
 
