@@ -21,6 +21,7 @@ from hatchel.model import Model
 from hatchel.spec import decode, updated
 from hatchel.training.checkpoint import Description, checkpoints, restore
 from hatchel.training.loop import choose_device, fit, processes
+from hatchel.training.order import Order
 from hatchel.training.spec import RunSpec, build, resolved
 
 CHUNK = 512
@@ -158,7 +159,9 @@ def resume_run(folder: str | Path, *, progress: bool = True, changes: dict[str, 
 def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool, progress: bool) -> Run:
     items = data.split(spec.seed, spec.test_share)[0] if spec.test_share else np.arange(len(data))
     description = Description(spec, data.shape, len(items), data.fingerprint)
-    system = build(spec, data.shape)  # before anything is written: a spec that does not fit is refused here
+    # Before anything is written: a spec that does not fit is refused here.
+    system = build(spec, data.shape)
+    order = Order(torch.from_numpy(items), spec.batch_size, spec.seed)
     done = _look(folder, description, resume, force)
     if done is not None:
         return done
@@ -167,7 +170,7 @@ def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool
         if force:
             shutil.rmtree(folder / "checkpoints", ignore_errors=True)
         description.write(folder)
-    fit(system, description, data, torch.from_numpy(items), folder, resume and not force, progress)
+    fit(system, description, data, order, folder, resume and not force, progress)
     run = Run(folder, description, system.model, spec.steps)
     run._data = data  # pyright: ignore[reportPrivateUsage]
     return run

@@ -282,6 +282,7 @@ def _adapter(hint: Any) -> Any:
 @functools.cache
 def _attribute_docs(cls: type[Spec]) -> dict[str, str]:
     docs: dict[str, str] = {}
+    fields = {f.name for f in dataclasses.fields(cls)}
     for parent in reversed(cls.__mro__):
         if not issubclass(parent, Spec) or parent is Spec:
             continue
@@ -289,5 +290,7 @@ def _attribute_docs(cls: type[Spec]) -> dict[str, str]:
         body = cast(ast.ClassDef, tree.body[0]).body
         for field, text in itertools.pairwise(body):
             if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-                docs[cast(ast.Name, field.target).id] = inspect.cleandoc(str(text.value.value))
+                name = cast(ast.Name, field.target).id
+                if name in fields:
+                    docs[name] = inspect.cleandoc(str(text.value.value))
     return docs

@@ -79,16 +79,14 @@ def fit(
     system: System,
     description: Description,
     data: Dataset,
-    items: Tensor,
+    order: Order,
     folder: Path,
     resume: bool,
     progress: bool,
 ) -> None:
-    """Train `system` on the numbered items of the data, in place, up to the spec's steps."""
+    """Train `system` in place on the data in the given order, up to the spec's steps."""
     spec = description.spec
     device = choose_device(spec.device)
-    if spec.batch_size % distributed.world():
-        raise HatchelError(f"batch_size: {spec.batch_size} does not divide by {distributed.world()} processes")
     if device.type == "cpu":
         keep_memory()
         if spec.threads:
@@ -96,7 +94,7 @@ def fit(
     system.to(device=device, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
     optimizer = make_optimizer(system, spec, device)
     start = restore(folder, system, optimizer) if resume and checkpoints(folder) else 0
-    step_of = _stepper(system, spec, device, data, items, optimizer)
+    step_of = _stepper(system, spec, device, data, order, optimizer)
     first = distributed.rank() == 0
     events = Events(folder, start, spec.tensorboard) if first else None
     meter = _Meter()
@@ -127,12 +125,11 @@ def fit(
 
 
 def _stepper(
-    system: System, spec: RunSpec, device: torch.device, data: Dataset, items: Tensor, optimizer: torch.optim.Adam
+    system: System, spec: RunSpec, device: torch.device, data: Dataset, order: Order, optimizer: torch.optim.Adam
 ) -> Callable[[int], Loss]:
     """step -> loss, having updated the weights."""
     read = data.reader(str(device))
-    order = Order(items, spec.batch_size, spec.seed)
-    second = Order(items, spec.batch_size, spec.seed, "independent order")
+    second = Order(order.items, spec.batch_size, spec.seed, "independent order")
     if spec.compile:
         system.model.encoder.compile()
         system.model.decoder.compile()
@@ -144,7 +141,7 @@ def _stepper(
         x = read(order.batch(step))
         independent = read(second.batch(step)) if system.objective.wants_independent_batch else None
         with torch.autocast(device.type, dtype, enabled=spec.precision != "float32"):
-            loss: Loss = module(x, len(items), step, spec.seed, independent)
+            loss: Loss = module(x, len(order.items), step, spec.seed, independent)
         optimizer.zero_grad(set_to_none=True)
         scaler.scale(loss.total).backward()
         scaler.step(optimizer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from hatchel.distributed import own_rows
+from hatchel.distributed import own_rows, world
 from hatchel.errors import HatchelError
 from hatchel.streams import generator
 
@@ -21,6 +21,8 @@ class Order:
     def __init__(self, items: Tensor, batch_size: int, seed: int, stream: str = "order") -> None:
         if len(items) < batch_size:
             raise HatchelError(f"batch_size: {batch_size} is more than the {len(items)} items to train on; lower it")
+        if batch_size % world():
+            raise HatchelError(f"batch_size: {batch_size} does not divide by {world()} processes")
         self.items = items
         self.batch_size = batch_size
         self._seed = seed

@@ -1,0 +1,84 @@
+"""Started by torchrun: loss and gradient of many objectives on this rank's share of one batch; rank 0 writes them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from safetensors.torch import save_file
+
+from hatchel.distributed import own_rows, rank, world
+from hatchel.estimators.density_ratio import DensityRatio
+from hatchel.estimators.estimator import Critic, Density
+from hatchel.estimators.mine import MINE
+from hatchel.latents.diagonal import Diagonal
+from hatchel.likelihoods import Bernoulli
+from hatchel.model import Model, System
+from hatchel.nets.mlp import Mlp, MlpDecoder
+from hatchel.objective import Objective, Weighted
+from hatchel.terms.covariance import CovarianceDiagonal, CovarianceOffDiagonal, PosteriorVariance
+from hatchel.terms.dimension_kl import DimensionKL
+from hatchel.terms.kl import KL
+from hatchel.terms.mmd import MMD
+from hatchel.terms.mutual_information import MutualInformation
+from hatchel.terms.reconstruction import Reconstruction
+from hatchel.terms.total_correlation import TotalCorrelation
+from hatchel.weights import PI, Capacity
+
+BATCH = 16
+
+
+def objectives() -> dict[str, dict[str, object]]:
+    """One for every estimator in the registry, and the terms that are not linear in the batch."""
+    rec = Reconstruction()
+    found: dict[str, dict[str, object]] = {}
+    for kind, density in Density.members().items():
+        by = density()
+        found[kind] = {"rec": rec, "mi": MutualInformation(by), "tc": 5 * TotalCorrelation(by), "dw": DimensionKL(by)}
+    small: dict[str, Critic] = {
+        "density_ratio": DensityRatio(hidden=16),
+        "density_ratio half": DensityRatio(hidden=16, product="half"),
+        "density_ratio independent": DensityRatio(hidden=16, product="independent"),
+        "mine": MINE(hidden=16),
+    }
+    critics = {**{k: c() for k, c in Critic.members().items()}, **small}
+    for kind, critic in critics.items():
+        found[kind] = {"rec": rec, "kl": KL(), "tc": 5 * TotalCorrelation(critic)}
+    moments = {"od": CovarianceOffDiagonal(), "d": CovarianceDiagonal("sample"), "v": PosteriorVariance()}
+    found["moments"] = {"rec": rec, **moments}
+    found["mmd"] = {"rec": rec, "d": 10 * MMD()}
+    found["capacity"] = {"rec": rec, "kl": Capacity(10, 1, 2, 10) * KL()}
+    found["pi"] = {"rec": rec, "kl": PI(target=2, ki=0.5) * KL()}
+    return found
+
+
+def measure(terms: dict[str, object]) -> dict[str, torch.Tensor]:
+    """Total, objective and the flat gradient, as DDP leaves it."""
+    torch.manual_seed(0)
+    model = Model(Mlp((24,)), Diagonal(4), MlpDecoder((24,)), Bernoulli(), (12,))
+    q = model.latent.posterior(torch.zeros(1, 8))
+    entries = {k: v if isinstance(v, Weighted) else Weighted.shorthand(v) for k, v in terms.items()}
+    system = System(model, Objective(entries, q))
+    x, other = torch.rand(2, BATCH, 12, generator=torch.Generator().manual_seed(1)).unbind(0)
+    module = torch.nn.parallel.DistributedDataParallel(system) if world() > 1 else system
+    independent = own_rows(other) if system.objective.wants_independent_batch else None
+    loss = module(own_rows(x), 1000, 3, 0, independent)
+    loss.total.backward()
+    gradient = torch.cat([p.grad.flatten() for p in system.parameters()])
+    return {"total": loss.total.detach(), "objective": loss.objective, "gradient": gradient}
+
+
+def main() -> None:
+    dist.init_process_group("gloo")
+    torch.set_num_threads(1)
+    results = {f"{name}/{key}": value for name, terms in objectives().items() for key, value in measure(terms).items()}
+    if rank() == 0:
+        save_file(results, Path(sys.argv[1]))
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""Nothing is lost, nothing goes on silently: checkpoints, stops, divergence, foreign folders."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+
+from hatchel.data import load
+from hatchel.errors import HatchelError
+from hatchel.presets.preset import preset
+from hatchel.run import Run, resume_run, train
+from hatchel.spec import updated
+from hatchel.training import loop
+from hatchel.training.checkpoint import checkpoints
+from hatchel.training.events import read_events
+from hatchel.training.order import Order
+from hatchel.training.spec import RunSpec
+from hatchel.weights import Ramp
+
+
+def spec(**fields: object) -> RunSpec:
+    base = preset("beta_vae", data="xy_squares").with_fields(batch_size=16, steps=6, log_every=2)
+    return updated(base, fields)
+
+
+def weights(run: Run) -> torch.Tensor:
+    return torch.cat([p.flatten() for p in run.model.state_dict().values()])
+
+
+def test_factor_vae_with_a_schedule_resumes_bit_for_bit(tmp_path: Path) -> None:
+    """Discriminator, its moments, a ramped weight: k steps + resume = uninterrupted, events included."""
+    fields = {
+        "objective.tc.weight": {"kind": "ramp", "start": 0.0, "end": 10.0, "steps": 12},
+        "objective.tc.term.by.hidden": 32,
+        "checkpoint_every": 4,
+        "steps": 12,
+        "batch_size": 16,
+        "log_every": 3,
+    }
+    base = updated(preset("factor_vae", data="xy_squares"), fields)
+    assert isinstance(base.objective["tc"].weight, Ramp)
+    whole = train(base, out=tmp_path / "whole", progress=False)
+    train(base.with_fields(steps=7), out=tmp_path / "parts", progress=False)
+    parts = train(base, out=tmp_path / "parts", resume=True, progress=False)
+    assert torch.equal(weights(whole), weights(parts))
+    again = Run.load(tmp_path / "parts")
+    assert torch.equal(weights(whole), weights(again))
+    # The events after the checkpoint are the same numbers (times apart); the interval that was cut differs by design.
+    last = [read_events(tmp_path / name)[-1] for name in ("whole", "parts")]
+    assert {k: v for k, v in last[0].items() if k != "seconds_per_step"} == {
+        k: v for k, v in last[1].items() if k != "seconds_per_step"
+    }
+
+
+def test_events_hold_the_means_of_the_terms(tmp_path: Path) -> None:
+    train(spec(), out=tmp_path, progress=False)
+    events = read_events(tmp_path)
+    assert [e["step"] for e in events] == [2, 4, 6]
+    for event in events:
+        assert event["loss"] == pytest.approx(event["term/rec"] + 4 * event["term/kl"], rel=1e-6)
+
+
+def test_a_polite_kill_saves_and_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stepper = loop._stepper
+
+    def interrupting(*arguments: object):
+        step_of = stepper(*arguments)
+
+        def step(number: int):
+            if number == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+            return step_of(number)
+
+        return step
+
+    monkeypatch.setattr(loop, "_stepper", interrupting)
+    with pytest.raises(HatchelError, match=r"stopped at step 3, saved; go on with: hatchel train .* --resume"):
+        train(spec(), out=tmp_path / "r", progress=False)
+    monkeypatch.undo()
+    resumed = resume_run(tmp_path / "r", progress=False)
+    assert torch.equal(weights(resumed), weights(train(spec(), out=tmp_path / "whole", progress=False)))
+
+
+def test_divergence_names_step_term_and_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(HatchelError, match=r"diverged at step \d+: .*(rec|kl).* last good checkpoint is .*step-0"):
+        train(spec(**{"optimizer.lr": 1e6, "steps": 200, "checkpoint_every": 1}), out=tmp_path, progress=False)
+    for name, tensor in Run.load(tmp_path).model.state_dict().items():
+        assert tensor.isfinite().all(), name
+
+
+def test_finished_unfinished_and_foreign_folders(tmp_path: Path) -> None:
+    made = train(spec(), out=tmp_path / "r", progress=False)
+    before = (tmp_path / "r" / "events.jsonl").stat().st_mtime_ns
+    assert torch.equal(weights(train(spec(), out=tmp_path / "r", progress=False)), weights(made))
+    assert (tmp_path / "r" / "events.jsonl").stat().st_mtime_ns == before  # loaded, not trained again
+    with pytest.raises(HatchelError, match=r"unfinished run \(6 of 9 steps\); add --resume"):
+        train(spec(steps=9), out=tmp_path / "r", progress=False)
+    with pytest.raises(HatchelError, match="another configuration"):
+        train(spec(seed=5), out=tmp_path / "r", progress=False)
+    with pytest.raises(HatchelError, match="is not a run"):
+        Run.load(tmp_path)
+    assert train(spec(seed=5), out=tmp_path / "r", force=True, progress=False).spec.seed == 5
+
+
+def test_damaged_checkpoints(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    train(spec(checkpoint_every=3), out=folder, progress=False)
+    newest, older = checkpoints(folder)
+    (newest / "model.safetensors").write_bytes(b"nonsense")
+    assert Run.load(folder).steps == 3  # falls back to the older one
+    (older / "model.safetensors").write_bytes((older / "model.safetensors").read_bytes()[:100])
+    with pytest.raises(HatchelError, match="is damaged"):
+        Run.load(folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "format": 99}))
+    with pytest.raises(HatchelError, match="written by a newer Hatchel"):
+        Run.load(folder)
+    (folder / "config.json").write_text("{")
+    with pytest.raises(HatchelError, match="is not JSON"):
+        Run.load(folder)
+
+
+def test_checkpoints_hold_no_pickle(tmp_path: Path) -> None:
+    train(spec(), out=tmp_path, progress=False)
+    files = {p.name for p in checkpoints(tmp_path)[0].iterdir()}
+    assert files == {"model.safetensors", "training.safetensors", "state.json"}
+
+
+def test_full_disk_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hatchel.training import checkpoint
+
+    real = checkpoint.save_file
+
+    def full(tensors: object, path: str) -> None:
+        if "000000006" in path:
+            raise OSError(28, "No space left on device")
+        real(tensors, path)
+
+    monkeypatch.setattr(checkpoint, "save_file", full)
+    with pytest.raises(HatchelError, match=r"No space left.*last checkpoint is .*step-000000003"):
+        train(spec(checkpoint_every=3), out=tmp_path, progress=False)
+    assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["step-000000003"]
+
+
+def test_bad_input_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    for fields, message in [
+        ({"batch_size": 65}, "batch_size: 65 is more than the 64 items"),
+        ({"device": "nowhere"}, "device: 'nowhere' cannot be used here"),
+        ({"data.size": 24}, r"power of two|encoder=mlp"),
+    ]:
+        chosen = {"encoder": "conv", **fields} if "data.size" in fields else fields
+        with pytest.raises(HatchelError, match=message):
+            train(spec(**chosen), out=tmp_path / "none", progress=False)
+        assert not (tmp_path / "none").exists(), fields
+
+
+def test_unwritable_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(HatchelError, match="cannot write there"):
+        train(spec(), out=tmp_path / "file" / "run", progress=False)
+
+
+def test_order_visits_every_item_once_an_epoch() -> None:
+    order = Order(torch.arange(100, 120), 6, seed=0)
+    epoch = torch.cat([order.batch(s) for s in range(3)])
+    assert len(set(epoch.tolist())) == 18
+    assert not torch.equal(epoch, torch.cat([order.batch(s) for s in range(3, 6)]))
+    assert torch.equal(order.batch(1), Order(torch.arange(100, 120), 6, seed=0).batch(1))
+
+
+def test_training_in_a_thread_works(tmp_path: Path) -> None:
+    """Signals can only be caught in the main thread; elsewhere training goes without."""
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            train(spec(steps=2), out=tmp_path, progress=False)
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert not errors
+
+
+def test_held_out_items_are_not_trained_on(tmp_path: Path) -> None:
+    run = train(spec(test_share=0.5, batch_size=8), out=tmp_path, progress=False)
+    assert run.description.n_data == 32
+    training, testing = load("xy_squares").split(0, 0.5)
+    assert not set(training) & set(testing)
+
+
+@pytest.mark.parametrize("precision", ["bfloat16"])
+def test_mixed_precision_is_close(tmp_path: Path, precision: str) -> None:
+    full = train(spec(steps=3), out=tmp_path / "full", progress=False)
+    mixed = train(spec(steps=3, precision=precision), out=tmp_path / "mixed", progress=False)
+    a, b = (read_events(r.folder)[-1]["loss"] for r in (full, mixed))
+    assert b == pytest.approx(a, rel=0.02)
+    assert not torch.equal(weights(full), weights(mixed))
+
+
+def test_tensorboard_files(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    train(spec(tensorboard=True), out=tmp_path, progress=False)
+    assert list((tmp_path / "tensorboard").glob("events*"))
