@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from hatchel.data.dataset import Dataset
+from hatchel.data.files import RemoteFile
 from hatchel.errors import HatchelError, unknown
 from hatchel.spec import Spec, decode
 
@@ -23,6 +24,9 @@ KIND_OF_FILE = {
 
 class Source(Spec, ABC, family="dataset", home="hatchel.data"):
     """What to load: a built-in set by its kind, or one's own by its path."""
+
+    files: ClassVar[tuple[RemoteFile, ...]] = ()
+    """What can be fetched for it."""
 
     @abstractmethod
     def load(self) -> Dataset:

@@ -1,0 +1,108 @@
+"""Cars3D: renderings of 183 car models from 24 sides and 4 heights."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hatchel.data.array import pixels
+from hatchel.data.cache import Recipe, cached
+from hatchel.data.containers import keys, opened
+from hatchel.data.dataset import Dataset
+from hatchel.data.factors import Factor, FactorSpace
+from hatchel.data.files import RemoteFile, by_hand, data_folder
+from hatchel.data.matlab import read_mat
+from hatchel.data.pictures import shrunk
+from hatchel.data.source import Source
+from hatchel.data.store import ArrayStore, Pixels
+from hatchel.errors import HatchelError
+from hatchel.spec import local
+
+MODELS, AZIMUTHS, ELEVATIONS = 183, 24, 4
+SPACE = FactorSpace(
+    (
+        Factor("elevation", tuple(float(e) for e in range(ELEVATIONS)), "continuous"),
+        Factor("azimuth", tuple(float(15 * a) for a in range(AZIMUTHS)), "cyclic"),
+        Factor("model", tuple(float(m) for m in range(MODELS))),
+    )
+)
+PER_MODEL = AZIMUTHS * ELEVATIONS
+
+
+class Cars3D(Source, kind="cars3d"):
+    """Car models at 64 px: elevation (4) x azimuth (24) x model (183) (Reed et al. 2015); needs its files."""
+
+    files: ClassVar[tuple[RemoteFile, ...]] = (
+        RemoteFile(
+            "nips2015-analogy-data.tar.gz",
+            ("http://www.scottreed.info/files/nips2015-analogy-data.tar.gz",),
+            "http://www.scottreed.info",
+        ),
+    )
+    path: str = local(default="")
+    "The folder with the 183 .mat files, the tar.gz with them, or an .npz of the images; empty: the data folder."
+
+    def load(self) -> Dataset:
+        """All models from all sides."""
+        given = Path(self.path).expanduser() if self.path else data_folder(self.kind)
+        archive = given / self.files[0].name
+        place = archive if given.is_dir() and archive.is_file() else given
+        images = _packed(place) if place.suffix == ".npz" else self._models(place)
+        return Dataset(self.kind, ArrayStore(images), SPACE)
+
+    def _models(self, place: Path) -> Pixels:
+        if not place.exists():
+            raise HatchelError(f"cars3d is not in {place}. {by_hand(self.kind, self.files[0], place)}")
+        stream = _mats(place)
+
+        def part(start: int, stop: int) -> Pixels:
+            found = [next(stream, None) for _ in range(start, stop)]
+            if None in [f and f[0] for f in found]:
+                raise HatchelError(f"{place} has fewer than {MODELS} car models (car_*_mesh.mat); fetch it again")
+            return np.stack([_model(*f) for f in found if f])
+
+        stat = place.stat()
+        key = f"cars3d 1 {place.resolve()} {stat.st_size} {stat.st_mtime_ns}"
+        shape = (MODELS, ELEVATIONS, AZIMUTHS, 64, 64, 3)
+        models = cached(Recipe("cars3d", key, shape, "u1", part, per_part=1, in_order=True))
+        # The models come one by one, but are the last factor of the grid.
+        return models.transpose(1, 2, 0, 3, 4, 5).reshape(-1, 64, 64, 3)
+
+
+def _mats(place: Path) -> Iterator[tuple[str, Any]]:
+    """Name and bytes of each model's file; in the tar's order, which is by name in the original."""
+    if place.is_dir():
+        for path in sorted(place.rglob("car_*_mesh.mat")):
+            yield str(path), path
+        return
+    try:
+        with tarfile.open(place) as archive:
+            for member in archive:
+                content = archive.extractfile(member) if Path(member.name).match("car_*_mesh.mat") else None
+                if content is not None:
+                    yield member.name, io.BytesIO(content.read())
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise HatchelError(f"{place} cannot be read ({error}); it may be truncated: fetch it again") from error
+
+
+def _model(name: str, file: Any) -> NDArray[np.uint8]:
+    """One model (elevation, azimuth, 64, 64, 3), in the file (128, 128, 3, azimuth, elevation)."""
+    images = read_mat(file, name, "im")
+    if images.shape[2:] != (3, AZIMUTHS, ELEVATIONS):
+        raise HatchelError(f"{name}: `im` has the shape {images.shape}; (128, 128, 3, 24, 4) was expected")
+    flat = images.transpose(4, 3, 0, 1, 2).reshape(PER_MODEL, *images.shape[:3])
+    return shrunk(flat, 64).reshape(ELEVATIONS, AZIMUTHS, 64, 64, 3)
+
+
+def _packed(path: Path) -> Pixels:
+    name = next((k for k in ("images", "imgs") if k in keys(path)), keys(path)[0])
+    images = pixels(opened(path, name), cache=True)
+    if len(images) != len(SPACE):
+        raise HatchelError(f"{path} holds {len(images)} images; Cars3D has {len(SPACE)}")
+    return images if images.shape[1] == 64 else shrunk(images, 64)

@@ -1,0 +1,40 @@
+"""SVHN: photographed house numbers, cropped to one digit."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from hatchel.data.dataset import Dataset
+from hatchel.data.files import RemoteFile, located
+from hatchel.data.matlab import read_mat
+from hatchel.data.mnist import DIGITS, sampled
+from hatchel.data.source import Source
+from hatchel.errors import HatchelError
+from hatchel.spec import local
+
+MIRROR = "http://ufldl.stanford.edu/housenumbers/"
+COUNTS = {"train": 73_257, "test": 26_032}
+
+
+class SVHN(Source, kind="svhn"):
+    """House numbers at 32 px in colour (Netzer et al. 2011); the digit in the middle is known; needs its files."""
+
+    files: ClassVar[tuple[RemoteFile, ...]] = tuple(
+        RemoteFile(f"{part}_32x32.mat", (f"{MIRROR}{part}_32x32.mat",), MIRROR) for part in COUNTS
+    )
+    part: Literal["train", "test"] = "train"
+    "Which of the images."
+    path: str = local(default="")
+    "The .mat file, or a folder with it; empty: the data folder."
+
+    def load(self) -> Dataset:
+        """Images with their digit."""
+        path = located(self.kind, self.path, self.files[list(COUNTS).index(self.part)])
+        images, labels = read_mat(path, str(path), "X"), read_mat(path, str(path), "y")
+        n = COUNTS[self.part]
+        if images.shape != (32, 32, 3, n) or labels.size != n:
+            raise HatchelError(f"{path}: X has the shape {images.shape}; (32, 32, 3, {n}) was expected")
+        digits = labels.reshape(-1).astype(np.int64) % 10  # the file calls the zero 10
+        return sampled(self.kind, np.ascontiguousarray(images.transpose(3, 0, 1, 2)), (DIGITS,), digits[:, None])
