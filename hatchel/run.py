@@ -14,9 +14,11 @@ from torch import Tensor
 
 from hatchel import distributed
 from hatchel.data.dataset import Dataset
+from hatchel.data.memory import Memory, from_array
 from hatchel.data.source import Source
 from hatchel.errors import HatchelError
 from hatchel.files import writable_folder
+from hatchel.likelihoods import Columns
 from hatchel.model import Model
 from hatchel.spec import decode, updated
 from hatchel.training.checkpoint import Description, checkpoints, restore
@@ -65,8 +67,9 @@ class Run:
 
     def posterior(self, images: Any) -> tuple[Floats, Floats]:
         """Mean and standard deviation of q(z|x): two arrays (n, D)."""
-        parts = [(q.mean, q.variance.sqrt()) for q in self._posteriors(images)]
-        mean, std = (torch.cat(column).cpu().numpy() for column in zip(*parts, strict=True))
+        none = torch.zeros(0, self.spec.latent.width)
+        parts = [(q.mean.cpu(), q.variance.sqrt().cpu()) for q in self._posteriors(images)] or [(none, none)]
+        mean, std = (torch.cat(column).numpy() for column in zip(*parts, strict=True))
         return mean, std
 
     def encode(self, images: Any) -> Floats:
@@ -75,13 +78,16 @@ class Run:
 
     def decode(self, codes: Any) -> Floats:
         """The mean image (n, H, W, C) in [0, 1], or row (n, F), of each code (n, D)."""
-        z = torch.as_tensor(np.asarray(codes), dtype=torch.float32, device=self._device)
+        z = torch.from_numpy(np.array(codes, dtype=np.float32)).to(self._device)
         width = self.spec.latent.width
         if z.ndim != 2 or z.shape[1] != width:
             raise HatchelError(f"codes: expected an array of shape (n, {width}), got {tuple(z.shape)}")
         with torch.inference_mode():
             out = torch.cat([self.model.decode(part) for part in z.split(CHUNK)] or [z.new_zeros(0, *self.shape)])
-        return (out.permute(0, 2, 3, 1) if out.ndim == 4 else out).cpu().numpy()
+        if out.ndim == 4:
+            return out.permute(0, 2, 3, 1).cpu().numpy()
+        centre, scale = self._units
+        return (out * scale + centre).cpu().numpy()
 
     def reconstruct(self, images: Any) -> Floats:
         """Through the mean code and back."""
@@ -93,23 +99,36 @@ class Run:
         return self.description.shape
 
     @property
+    def _units(self) -> tuple[Tensor, Tensor]:
+        """What was subtracted from each value of a row, and what it was divided by: (F,) each."""
+        likelihood = self.spec.likelihood
+        columns = likelihood.columns if isinstance(likelihood, Columns) else ()
+        centre = [c.mean for c in columns for _ in range(c.width)] or [0.0] * self.shape[0]
+        scale = [c.scale for c in columns for _ in range(c.width)] or [1.0] * self.shape[0]
+        numbers = torch.tensor([centre, scale], dtype=torch.float64, device=self._device)
+        return numbers[0], numbers[1]
+
+    @property
     def _device(self) -> torch.device:
         return next(self.model.parameters()).device
 
     def batches(self, images: Any) -> Iterator[Tensor]:
         """Checked and scaled as in training, a chunk at a time."""
-        x = images if isinstance(images, Tensor) else torch.as_tensor(np.asarray(images))
-        if len(self.shape) == 3 and not isinstance(images, Tensor):
-            x = x[..., None] if x.ndim == 3 else x
-            x = x.permute(0, 3, 1, 2) if x.ndim == 4 else x
-        if x.ndim == 0 or tuple(x.shape[1:]) != self.shape:
-            c, *size = self.shape
-            wanted = f"(n, {size[0]}, {size[1]}, {c})" if size else f"(n, {c})"
-            raise HatchelError(f"images: expected an array of shape {wanted}, got {tuple(np.shape(images))}")
-        for part in x.split(CHUNK):
-            part = part.to(self._device)
-            part = part.float() / 255 if part.dtype == torch.uint8 else part.float()
-            yield part.contiguous(memory_format=torch.channels_last) if part.ndim == 4 else part
+        x: NDArray[Any] = np.asarray(images)
+        if len(self.shape) == 3 and x.ndim == 3:
+            x = x[..., None]
+        wanted = (*self.shape[1:], self.shape[0])
+        if x.ndim == 0 or x.shape[1:] != wanted:
+            shape = ", ".join(map(str, ("n", *wanted)))
+            raise HatchelError(f"images: expected an array of shape ({shape}), got {np.shape(images)}")
+        for start in range(0, len(x), CHUNK):
+            part = torch.from_numpy(np.array(x[start : start + CHUNK])).to(self._device)
+            if part.ndim == 4:
+                part = part.float() / 255 if part.dtype == torch.uint8 else part.float()
+                yield part.permute(0, 3, 1, 2)  # channels stay last in memory
+            else:
+                centre, scale = self._units
+                yield ((part.double() - centre) / scale).float()
 
     def _posteriors(self, images: Any) -> Iterator[Any]:
         with torch.inference_mode():
@@ -126,7 +145,7 @@ class Run:
 def train(
     spec: RunSpec,
     *,
-    data: str | Path | Source | None = None,
+    data: str | Path | Source | Dataset | NDArray[Any] | None = None,
     out: str | Path | None = None,
     resume: bool = False,
     force: bool = False,
@@ -135,14 +154,17 @@ def train(
 ) -> Run:
     """Train what a spec describes; other fields of the spec can be given by name: `steps=1000, seed=1`.
 
+    `data`: a name, a path, a Source, a Dataset, or an array of images (n, H, W, C) or rows (n, F).
     `out`: the run's folder, by default runs/NAME-DIGEST. A finished run with the same spec is loaded, not trained again
     (`force` starts over); an unfinished one is continued with `resume`.
     """
-    if data is not None:
-        source = data if isinstance(data, Source) else decode(Source, str(data), "data")
-        spec = spec.with_fields(data=source)
+    held = from_array(data) if isinstance(data, np.ndarray) else data if isinstance(data, Dataset) else None
+    if held is not None:
+        spec = spec.with_fields(data=Memory(held.fingerprint))
+    elif data is not None:
+        spec = spec.with_fields(data=data if isinstance(data, Source) else decode(Source, str(data), "data"))
     spec = updated(spec, fields) if fields else spec
-    loaded = spec.data.load()
+    loaded = held or spec.data.load()
     spec = resolved(spec, loaded)
     folder = Path(out) if out is not None else Path("runs") / f"{spec.name}-{spec.digest()}"
     with processes(choose_device(spec.device)):

@@ -1,0 +1,88 @@
+"""Disentangler: a method of Hatchel as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from hatchel.data.memory import from_array
+from hatchel.latents.diagonal import Diagonal
+from hatchel.nets.mlp import Mlp, MlpDecoder
+from hatchel.presets.preset import preset
+from hatchel.run import train
+from hatchel.training.spec import Adam
+
+
+class Disentangler(TransformerMixin, BaseEstimator):
+    """Codes of the rows of X by any method: `Disentangler("beta_vae", parameters={"beta": 4}).fit_transform(X)`.
+
+    X is (n, features), numbers in any unit: they are scaled inside. Images are better served by `hatchel.train`.
+    `transform` gives the posterior means (n, n_components), `inverse_transform` the decoder's means in X's own units.
+    """
+
+    def __init__(
+        self,
+        method: str = "beta_tcvae",
+        n_components: int = 10,
+        *,
+        parameters: dict[str, Any] | None = None,
+        steps: int = 1000,
+        batch_size: int = 64,
+        learning_rate: float = 1e-3,
+        hidden: tuple[int, ...] = (128, 128),
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.method = method
+        self.n_components = n_components
+        self.parameters = parameters
+        self.steps = steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.hidden = hidden
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Train on the rows of X; y is ignored."""
+        rows = self._rows(X, reset=True)
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = int(check_random_state(seed).randint(2**31 - 1))
+        data = from_array(rows)
+        spec = preset(self.method, data="xy_squares", **(self.parameters or {})).with_fields(
+            latent=Diagonal(self.n_components),
+            encoder=Mlp(self.hidden),
+            decoder=MlpDecoder(self.hidden[::-1]),
+            steps=self.steps,
+            batch_size=min(self.batch_size, len(rows)),
+            optimizer=Adam(lr=self.learning_rate),
+            seed=int(seed),
+            device="cpu",
+            checkpoint_every=self.steps,
+        )
+        with tempfile.TemporaryDirectory(prefix="hatchel-") as folder:
+            self.run_ = train(spec, data=data, out=folder, progress=False)
+        self.n_iter_ = self.steps
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Posterior means: (n, n_components)."""
+        check_is_fitted(self)
+        return self.run_.encode(self._rows(X, reset=False)).astype(np.float64)
+
+    def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The decoder's mean for each code (n, n_components), in the units of the data."""
+        check_is_fitted(self)
+        return self.run_.decode(np.asarray(X)).astype(np.float64)
+
+    def _rows(self, X: ArrayLike, reset: bool) -> NDArray[np.float64]:
+        checked: Any = validate_data(self, X, dtype=np.float64, reset=reset)  # pyright: ignore[reportArgumentType]
+        return checked
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components
