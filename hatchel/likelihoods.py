@@ -90,7 +90,7 @@ class GaussianModule(LikelihoodModule):
     def log_prob(self, output: Tensor, x: Tensor) -> Tensor:
         """log p(x|z), (B,)."""
         squares = _per_item(F.mse_loss(output, x, reduction="none"))
-        constant = x[0].numel() * (self.log_sigma + 0.5 * math.log(2 * math.pi))
+        constant = x.shape[1:].numel() * (self.log_sigma + 0.5 * math.log(2 * math.pi))
         return -0.5 * (-2 * self.log_sigma).exp() * squares - constant
 
     def mean(self, output: Tensor) -> Tensor:
@@ -119,7 +119,7 @@ class LaplaceModule(LikelihoodModule):
     def log_prob(self, output: Tensor, x: Tensor) -> Tensor:
         """log p(x|z), (B,)."""
         distances = _per_item(F.l1_loss(output, x, reduction="none"))
-        return -distances / self.scale - x[0].numel() * math.log(2 * self.scale)
+        return -distances / self.scale - x.shape[1:].numel() * math.log(2 * self.scale)
 
     def mean(self, output: Tensor) -> Tensor:
         """The output itself."""
@@ -221,7 +221,7 @@ class ColumnsModule(LikelihoodModule):
         """log p(x|z), (B,)."""
         if x.shape[1:] != (self.width,):
             raise HatchelError(
-                f"likelihood.columns: the columns take {self.width} values, the data have {x[0].numel()}"
+                f"likelihood.columns: the columns take {self.width} values, the data have {x.shape[1:].numel()}"
             )
         distances = (x[:, self.numbers] - output[:, self.numbers]) * (-self.log_sigma).exp()  # (B, gaussian columns)
         total = (-0.5 * distances.square() - self.log_sigma - 0.5 * math.log(2 * math.pi)).sum(1)

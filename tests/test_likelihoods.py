@@ -31,6 +31,25 @@ def test_bernoulli_is_torchs() -> None:
     torch.testing.assert_close(module.mean(output), D.Bernoulli(logits=output).mean)
 
 
+@pytest.mark.parametrize("spec", [Gaussian(0.3), Gaussian(2.0, learned=True), Laplace(0.4), Laplace(3.0)])
+def test_densities_over_the_line_integrate_to_one_and_have_their_mean(spec: Likelihood) -> None:
+    module = spec.build().to(dtype=torch.double)
+    output = torch.tensor([[0.7]], dtype=torch.double)
+
+    def density(x: float) -> float:
+        return module.log_prob(output, torch.tensor([[x]], dtype=torch.double)).exp().item()
+
+    assert integrate.quad(density, -80, 80, points=(0.7,), limit=200)[0] == pytest.approx(1, abs=1e-7)
+    mean = integrate.quad(lambda x: x * density(x), -80, 80, points=(0.7,), limit=200)[0]
+    assert mean == pytest.approx(module.mean(output).item(), abs=1e-6)
+
+
+def test_bernoulli_sums_to_one_over_all_binary_images() -> None:
+    images = torch.tensor(list(np.ndindex(2, 2, 2, 2)), dtype=torch.double).view(16, 1, 2, 2)
+    chances = Bernoulli().build().log_prob(outputs(1, 1, 2, 2).expand(16, -1, -1, -1), images).exp()
+    assert chances.sum().item() == pytest.approx(1)
+
+
 def test_bernoulli_of_grey_values_is_the_expectation_over_images_drawn_from_them() -> None:
     output, x = outputs(2, 1, 1, 3), grey(2, 1, 1, 3)
     module, expected = Bernoulli().build(), torch.zeros(2, dtype=torch.double)

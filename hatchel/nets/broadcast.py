@@ -17,8 +17,8 @@ class Broadcast(Decoder):
 
     The code need not draw positions into a grid; it only moves a boundary in the coordinates, which favours codes with
     position in a dimension of their own. Images of any size. The cost is convolutions at full resolution: at 64 px
-    about ten times the deconv decoder's. Edges are padded with zeros, as "same" convolutions do; the last layer has no
-    activation: its values are logits or means.
+    forty times the multiplications of the deconv decoder. Edges are padded with zeros, as "same" convolutions do; the
+    last layer has no activation: its values are logits or means.
     """
 
     channels: tuple[Count, ...] = (64, 64, 64)

@@ -6,6 +6,7 @@ from torch import nn
 
 from hatchel.nets.conv import Conv
 from hatchel.nets.deconv import Deconv
+from hatchel.nets.grid import halvings
 from hatchel.nets.part import Decoder, Encoder, Shape
 from hatchel.spec import Count
 
@@ -25,6 +26,7 @@ class Recurd0(Encoder):
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
         """Features: conv1, ..., hidden1."""
+        halvings(shape, "encoder=recurd0", "encoder=mlp")
         return Conv(hidden=(self.hidden,)).build(shape, widths)
 
 
@@ -43,4 +45,5 @@ class Recurd0Decoder(Decoder):
 
     def build(self, width: int, shape: Shape) -> nn.Module:
         """z (B, width) -> (B, C, H, W)."""
+        halvings(shape, "decoder=recurd0_decoder", "decoder=mlp_decoder")
         return Deconv(hidden=(self.hidden,)).build(width, shape)

@@ -10,7 +10,8 @@ from torch.autograd import Function
 from torch.nn import functional as F
 
 THIN = 8
-"""Fewer output channels than this make an image; oneDNN's forward pass is then three times as slow as need be."""
+"""Below so many output channels, as an image has, oneDNN's forward pass is slow: 16 ms for 32 channels to 1 at 64x64,
+batch 64, one core, where `Doubling` takes 6."""
 
 
 class Upconv(nn.Module):

@@ -62,6 +62,22 @@ def test_decoders(kind: str, shape: Shape) -> None:
     assert_gradient_everywhere(net, output)
 
 
+@pytest.mark.parametrize("family, members", [("encoder", ENCODERS), ("decoder", DECODERS)])
+def test_an_error_about_size_names_the_net_and_the_remedy(family: str, members: dict[str, type]) -> None:
+    refused = 0
+    for kind, member in members.items():
+        try:
+            member().build((1, 28, 28), (2, 2)) if family == "encoder" else member().build(4, (1, 28, 28))
+        except HatchelError as error:
+            message = str(error)
+        else:
+            continue
+        assert message.startswith(f"{family}={kind} ")
+        assert "data.size=32" in message
+        refused += 1
+    assert refused >= 4
+
+
 @pytest.mark.parametrize("kind", DECODERS)
 def test_outputs_are_free_to_be_negative(kind: str) -> None:
     def smallest(seed: int) -> float:
