@@ -7,6 +7,7 @@ so that what has the name is whole, and what the checksums contradict is made ag
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -75,11 +76,17 @@ def cached(recipe: Recipe) -> NDArray[Any]:
             if not _intact(recipe, path):
                 _make(recipe, path)
     except OSError as error:
+        if error.errno in (errno.EACCES, errno.EROFS) and _intact(recipe, path):  # somebody else's cache, to be read
+            return _mapped(recipe, path)
         raise HatchelError(
             f"cannot keep {recipe.label} in the cache folder {folder}: {error.strerror or error}. Name another folder "
             f"in HATCHEL_CACHE, free {math.prod(recipe.shape) * np.dtype(recipe.dtype).itemsize >> 20} MB, or use "
             "cache=False"
         ) from error
+    return _mapped(recipe, path)
+
+
+def _mapped(recipe: Recipe, path: Path) -> NDArray[Any]:
     return np.memmap(path, dtype=recipe.dtype, mode="r", shape=recipe.shape)
 
 
@@ -88,8 +95,13 @@ def _intact(recipe: Recipe, path: Path) -> bool:
     page = _read_page(recipe, path.with_suffix(".json"))
     if page is None or not path.is_file() or path.stat().st_size != _bytes(recipe, recipe.shape[0]):
         return False
-    with ThreadPoolExecutor(_workers()) as pool:
-        return list(pool.map(lambda span: _checksum(recipe, path, span), recipe.spans)) == page
+
+    def right(number: int) -> bool:
+        advance(1)
+        return page[number] is not None and page[number] == _checksum(recipe, path, recipe.spans[number])
+
+    with ThreadPoolExecutor(_workers()) as pool, progress(f"checking {recipe.label}", len(page)) as advance:
+        return all(pool.map(right, range(len(page))))
 
 
 def _make(recipe: Recipe, path: Path) -> None:
@@ -126,10 +138,13 @@ def _make(recipe: Recipe, path: Path) -> None:
 def _reserve(path: Path, size: int) -> None:
     """Take the disk space at once, so that a full disk is an error now and not a crash of the memory map later."""
     with path.open("wb") as file:
+        file.truncate(size)
         if size and hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, size)
-        else:
-            file.truncate(size)
+            try:
+                os.posix_fallocate(file.fileno(), 0, size)
+            except OSError as error:
+                if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # a file system that cannot promise space
+                    raise
 
 
 def _bytes(recipe: Recipe, items: int) -> int:

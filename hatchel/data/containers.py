@@ -113,7 +113,7 @@ def _npz(path: Path, key: str) -> Held:
     size = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
 
     def reader() -> Part:
-        archive = zipfile.ZipFile(path)  # noqa: SIM115 - closed after the last item
+        archive = zipfile.ZipFile(path)  # closed after the last item
         stream = archive.open(name)
         stream.read(begin)
 

@@ -18,7 +18,8 @@ def fetch(kind: str, file: RemoteFile, folder: Path) -> Path:
     """The file in the folder, downloaded unless it is already there and right."""
     for name in file.names:
         if (folder / name).is_file():
-            contents(folder / name, file.md5) if file.md5 else None
+            if file.md5:
+                contents(folder / name, file.md5)
             return folder / name
     failures: list[str] = []
     try:
@@ -41,13 +42,8 @@ def fetch(kind: str, file: RemoteFile, folder: Path) -> Path:
         else:
             return partial.replace(folder / file.name)
     tried = f"no mirror gave it ({'; '.join(failures)})" if failures else "it has no address for programs"
-    raise HatchelError(
-        f"{file.name}: {tried}. {by_hand(kind, RemoteFile(file.name, (), file.page or _first(file)), folder)}"
-    )
-
-
-def _first(file: RemoteFile) -> str:
-    return file.mirrors[0] if file.mirrors else ""
+    page = file.page or next(iter(file.mirrors), "")
+    raise HatchelError(f"{file.name}: {tried}. {by_hand(kind, RemoteFile(file.name, page=page), folder)}")
 
 
 def _download(address: str, partial: Path, label: str) -> None:

@@ -29,6 +29,7 @@ class DSprites(Source, kind="dsprites"):
     Matthey et al. 2017, regenerated from its geometry; a few dozen pixels in 3·10⁹ may differ from the original file.
     """
 
+    built_in: ClassVar[bool] = True
     files: ClassVar[tuple[RemoteFile, ...]] = (
         RemoteFile(
             ORIGINAL,

@@ -8,8 +8,7 @@ import numpy as np
 
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor
-from hatchel.data.files import RemoteFile
-from hatchel.data.mnist import DIGITS, MNIST_FILES, framed, read_half, sampled
+from hatchel.data.mnist import DIGITS, framed, read_half, sampled
 from hatchel.data.source import Source
 from hatchel.data.store import Pixels
 from hatchel.spec import local
@@ -23,7 +22,7 @@ class MNISTRotation(Source, kind="mnist_rotation"):
     Item 1000·a + j is digit j turned by angle a, counter-clockwise; each domain has 100 of each digit.
     """
 
-    files: ClassVar[tuple[RemoteFile, ...]] = MNIST_FILES
+    shares: ClassVar[str] = "mnist"
     seed: int = 0
     "Draws the digits from the training half of MNIST."
     redraw: bool = False

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.data.dataset import Dataset
-from hatchel.data.files import RemoteFile
-from hatchel.data.mnist import DIGITS, MNIST_FILES, framed, read_half, sampled
+from hatchel.data.mnist import DIGITS, framed, read_half, sampled
 from hatchel.data.source import Source
 from hatchel.data.store import Pixels
 from hatchel.spec import Share, local
@@ -21,7 +20,7 @@ class PrunedMNIST(Source, kind="pruned_mnist"):
     The paper does not say how much it prunes or how it measures; here thickness and width are measured in the image.
     """
 
-    files: ClassVar[tuple[RemoteFile, ...]] = MNIST_FILES
+    shares: ClassVar[str] = "mnist"
     part: Literal["kept", "removed"] = "kept"
     "What is left for training, or what was taken out."
     thick: Share = 0.25

@@ -40,6 +40,7 @@ class Shapes3D(Source, kind="shapes3d"):
     Burgess and Kim 2018, ray-cast anew: no download; mean absolute difference from the real images about 1/255.
     """
 
+    built_in: ClassVar[bool] = True
     files: ClassVar[tuple[RemoteFile, ...]] = (
         RemoteFile(
             "3dshapes.h5",

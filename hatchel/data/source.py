@@ -27,6 +27,10 @@ class Source(Spec, ABC, family="dataset", home="hatchel.data"):
 
     files: ClassVar[tuple[RemoteFile, ...]] = ()
     """What can be fetched for it."""
+    shares: ClassVar[str] = ""
+    """The kind whose files it is made from."""
+    built_in: ClassVar[bool] = False
+    """Whether it works without any file."""
 
     @abstractmethod
     def load(self) -> Dataset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -21,6 +21,7 @@ class XYSquares(Source, kind="xy_squares"):
     squares leave the third channel black.
     """
 
+    built_in: ClassVar[bool] = True
     size: Count = 64
     "Pixels a side."
     places: Count = 8

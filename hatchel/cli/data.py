@@ -1,0 +1,164 @@
+"""`hatchel data`: what there is to learn from, fetching it, checking it, looking at it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from hatchel.data.dataset import Dataset
+    from hatchel.data.source import Source
+
+app = typer.Typer(help="Data sets: list, get, verify, show.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="A kind from `hatchel data list`.")]
+NameOrPath = Annotated[str, typer.Argument(help="A kind from `hatchel data list`, or a folder, array or table.")]
+Options = Annotated[
+    list[str] | None, typer.Argument(help="Options as key=value, such as size=32.", metavar="[KEY=VALUE]...")
+]
+
+
+@app.command("list", epilog="Example: hatchel data list --json")
+def list_(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
+    """What can be loaded by name, and whether its files are here."""
+    import json
+
+    from hatchel.data.source import Source
+
+    entries = [_entry(kind, source) for kind, source in Source.members().items()]
+    if as_json:
+        print(json.dumps(entries, indent=2))
+        return
+    table = Table("data", "state", "what it is", box=None, pad_edge=False)
+    for entry in entries:
+        table.add_row(entry["kind"], entry["state"], entry["about"])
+    console = Console()
+    console.print(table)
+    console.print("\nOne's own: give the path of a folder of images, an .npy/.npz/.h5 array, or a .csv/.parquet table.")
+
+
+@app.command(epilog="Example: hatchel data get mnist")
+def get(
+    kind: Name,
+    only: Annotated[str, typer.Option(help="Only files with this text in their name.")] = "",
+    folder: Annotated[Path | None, typer.Option(help="Where to put them; by default the data folder.")] = None,
+) -> None:
+    """Fetch the files of a data set: mirrors in turn, resumed, verified."""
+    from hatchel.data.download import fetch
+    from hatchel.data.files import data_folder
+    from hatchel.errors import HatchelError
+
+    source = _source(kind)
+    owner = source.shares or kind
+    files = [f for f in _source(owner).files if only in f.name]
+    if not files:
+        if only:
+            raise HatchelError(f"{kind} has no file with {only!r} in its name")
+        print(f"{kind} needs no files.")
+        return
+    target = folder or data_folder(owner)
+    for file in files:
+        print(fetch(owner, file, target))
+    if source.built_in:
+        print(f"{kind} is drawn without files; to use this one, set path={target}")
+
+
+@app.command(epilog="Example: hatchel data verify mnist path=./mnist")
+def verify(name: NameOrPath, options: Options = None) -> None:
+    """Check the files, or the cache, of a data set against shapes and checksums, and read through it."""
+    import numpy as np
+
+    ds = _load(name, options)
+    read = np.unique(np.linspace(0, len(ds) - 1, 4096).astype(np.int64))
+    for some in np.array_split(read, 16):
+        ds.store.take(some)
+    print(f"{name}: {len(ds):,} items, {len(read):,} of them read, fingerprint {ds.fingerprint}: all right")
+
+
+@app.command(epilog="Example: hatchel data show shapes3d size=32 --out shapes.png")
+def show(
+    name: NameOrPath,
+    options: Options = None,
+    out: Annotated[Path | None, typer.Option(help="The PNG to write; by default NAME.png here.")] = None,
+    seed: Annotated[int, typer.Option(help="Draws the items shown.")] = 0,
+) -> None:
+    """Describe a data set, and write a contact sheet of its images."""
+    ds = _load(name, options)
+    console = Console()
+    console.print(f"{ds.name}: {len(ds):,} items of shape {ds.shape}, fingerprint {ds.fingerprint}", highlight=False)
+    if ds.space is not None:
+        grid = "every combination once" if ds.space.complete else "a sample of the combinations"
+        table = Table(
+            "factor", "values", "kind", "from", "to", box=None, pad_edge=False, title=grid, title_justify="left"
+        )
+        for factor in ds.space.factors:
+            first, last = (v if isinstance(v, str) else f"{v:.4g}" for v in (factor.values[0], factor.values[-1]))
+            table.add_row(factor.name, str(factor.size), factor.kind, first, last)
+        console.print(table)
+    if ds.columns:
+        table = Table("column", "likelihood", "encoded values", box=None, pad_edge=False)
+        for column in ds.columns:
+            table.add_row(column.name, column.kind_of, str(column.width))
+        console.print(table)
+        return
+    from PIL import Image
+
+    from hatchel.data.sheet import contact_sheet
+
+    target = out or Path(f"{ds.name}.png")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(contact_sheet(ds, seed)).save(target)
+    console.print(f"contact sheet: {target}", highlight=False)
+
+
+def _source(kind: str) -> type[Source]:
+    from hatchel.data.source import Source
+    from hatchel.errors import unknown
+
+    if kind not in Source.members():
+        raise unknown("dataset", kind, Source.members())
+    return Source.members()[kind]
+
+
+def _load(name: str, options: list[str] | None) -> Dataset:
+    import yaml
+
+    from hatchel.data.source import load
+    from hatchel.errors import HatchelError
+
+    values: dict[str, Any] = {}
+    for option in options or []:
+        key, equals, value = option.partition("=")
+        if not equals:
+            raise HatchelError(f"{option!r} is not an option; write key=value, such as size=32")
+        values[key] = yaml.safe_load(value) if value else value
+    return load(name, **values)
+
+
+def _entry(kind: str, source: type[Source]) -> dict[str, Any]:
+    from hatchel.data.files import data_folder
+
+    owner = source.shares or kind
+    files = _source(owner).files
+    folder = data_folder(owner)
+    here = [any((folder / name).is_file() for name in file.names) for file in files]
+    if source.built_in:
+        state = "built in"
+    elif not files:
+        state = "your own"
+    else:
+        state = "here" if all(here) else "partly here" if any(here) else "needs files"
+    about = (source.__doc__ or "").split("\n")[0]
+    named = [{"name": f.name, "here": h, "page": f.page} for f, h in zip(files, here, strict=True)]
+    return {
+        "kind": kind,
+        "state": state,
+        "about": about,
+        "options": source.help(),
+        "folder": str(folder) if files else None,
+        "files": named,
+    }
