@@ -1,4 +1,4 @@
-"""Agreement with the reference implementations on fixed codes: closed definitions to 1e-6, drawn ones within their spread."""
+"""Agreement with the reference implementations: closed definitions to 1e-6, drawn ones within their own spread."""
 
 import numpy as np
 import pytest

@@ -44,7 +44,7 @@ def test_names_and_masks_must_fit():
         mig(good, factors, names=["x", "x"])
     with pytest.raises(HatchelError, match="continuous: 3 entries for 2 factors"):
         mig(good, factors, continuous=[True, False, True])
-    with pytest.raises(HatchelError, match="unknown factor 'shpe'. Did you mean 'shape'"):
+    with pytest.raises(HatchelError, match=r"unknown factor 'shpe'. Did you mean 'shape'"):
         mig(good, factors, names=["shape", "x"], subset=["shpe"])
 
 

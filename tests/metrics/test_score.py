@@ -46,7 +46,7 @@ def test_the_interval_contains_the_value_although_resampling_biases_information_
 
 
 def test_the_bootstrap_interval_covers_what_fresh_samples_give():
-    """Of the same distribution, 200 fresh data sets: the 95 % interval of one of them should be as wide as their spread."""
+    """200 fresh data sets of one distribution: the 95 % interval of one should be about as wide as their spread."""
     random = np.random.default_rng(1)
 
     def draw():

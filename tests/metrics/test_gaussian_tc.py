@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+
+from hatchel.metrics import gaussian_tc
+
+rng = np.random.default_rng(0)
+codes = rng.multivariate_normal([0, 0, 0], [[4, 1, 0], [1, 1, 0.2], [0, 0.2, 9]], size=900)
+
+
+def test_it_is_half_the_log_ratio_of_determinants():
+    s = np.cov(codes, rowvar=False)
+    expected = 0.5 * (np.log(np.diag(s)).sum() - np.linalg.slogdet(s)[1])
+    assert gaussian_tc(codes).value == pytest.approx(expected)
+    assert gaussian_tc(codes * [3, 0.1, 7] + 5).value == pytest.approx(expected)
+
+
+def test_samples_have_the_covariance_of_means_plus_the_mean_variance():
+    std = rng.uniform(0.5, 2, size=(900, 3))
+    closed = gaussian_tc(codes, std=std).parts["sample"]
+    drawn = np.repeat(codes, 300, axis=0) + np.repeat(std, 300, axis=0) * rng.normal(size=(270_000, 3))
+    assert gaussian_tc(drawn).value == pytest.approx(closed, abs=0.003)
+    assert gaussian_tc(codes, samples=drawn[::300]).parts["sample"] == pytest.approx(closed, abs=0.05)
+
+
+def test_low_tc_of_samples_can_hide_high_tc_of_means():
+    """Paper 004, Fig. 1: mu_2 = mu_1 / 10 is nearly shut down; its noise of variance 1 hides the dependence."""
+    mu = rng.normal(size=(5000, 1)) * [1, 0.1] + rng.normal(scale=1e-4, size=(5000, 2))
+    score = gaussian_tc(mu, std=np.array([0.1, 1.0]))
+    assert score.value > 5
+    assert score.parts["sample"] < 0.02
+
+
+def test_dead_dimensions_are_left_out_and_copies_are_infinite_and_said_so():
+    assert gaussian_tc(np.c_[codes, np.ones(900)]).value == pytest.approx(gaussian_tc(codes).value)
+    copies = gaussian_tc(np.c_[codes, codes[:, 0]])
+    assert copies.value > 12
+    assert "infinite" in copies.notes[-1]
+    assert gaussian_tc(np.ones((9, 2))).value == 0

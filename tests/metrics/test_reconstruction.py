@@ -1,0 +1,29 @@
+import numpy as np
+import pytest
+import torch
+
+from hatchel.errors import HatchelError
+from hatchel.metrics import reconstruction
+
+rng = np.random.default_rng(0)
+
+
+def test_the_three_units_against_torch():
+    x, p = torch.rand(5, 1, 4, 4, dtype=torch.float64), torch.rand(5, 1, 4, 4, dtype=torch.float64)
+    score = reconstruction(x, p)
+    bce = torch.nn.functional.binary_cross_entropy(p, x, reduction="sum").item()
+    assert score.value == pytest.approx(bce / 5)
+    assert score.parts["bce_per_pixel"] == pytest.approx(bce / 80)
+    assert score.parts["mse_per_pixel"] == pytest.approx((x - p).square().mean().item())
+
+
+def test_certain_and_wrong_is_cut_as_torch_cuts_it():
+    assert reconstruction(np.ones((1, 1)), np.zeros((1, 1))).value == 100
+    assert reconstruction(np.ones((1, 1)), np.ones((1, 1))).value == 0
+
+
+def test_logits_and_other_shapes_are_refused():
+    with pytest.raises(HatchelError, match="reconstructions must lie between 0 and 1"):
+        reconstruction(np.ones((2, 3)), np.full((2, 3), 1.5))
+    with pytest.raises(HatchelError, match="shapes differ"):
+        reconstruction(np.ones((2, 3)), np.ones((2, 4)))
