@@ -21,6 +21,8 @@ TRAIN, TEST = 10_000, 5_000
 class Probe:
     """What is known of n rows: codes (n, D), factors (n, K), and optionally samples, deviations, features, ...
 
+    `images` are images and reconstructions of all rows or of the first so many.
+
     `train` and `test` are row numbers, or how many rows to draw without replacement (default 10,000 and 5,000; of
     fewer than 15,000 rows two thirds and one third). Every metric that fits a predictor uses this one split. A factor
     is discrete unless `continuous` says so or, where that is not given, unless its values are fractions that hardly
@@ -175,7 +177,9 @@ class Probe:
             setattr(child, name, None if held is None else held[rows])
         child.features = self.features and {k: v[rows] for k, v in self.features.items()}
         child.others = self.others and tuple(o[rows] for o in self.others)
-        child.images = self.images and (self.images[0][rows], self.images[1][rows])
+        if self.images is not None:
+            pictured = rows[rows < len(self.images[0])]
+            child.images = (self.images[0][pictured], self.images[1][pictured])
         child._cache, child._parent = {}, (self, rows)
         if self.values is not None:
             child.__dict__["_labelled"] = (self.classes.T.take(rows, axis=1).T,)
@@ -241,4 +245,4 @@ class Probe:
                 )
 
 
-_PLAIN = frozenset({"dims", "names", "continuous", "seed", "_sizes"})
+_PLAIN = frozenset({"dims", "names", "continuous", "images", "seed", "_sizes"})

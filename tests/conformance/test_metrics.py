@@ -22,7 +22,7 @@ every_metric = pytest.mark.parametrize("kind", METRICS)
 FITTED = {"dci", "sap", "explicitness", "infomec", "beta_vae_score", "downstream", "udr"}
 """Predictors are fitted: the order of dimensions breaks ties and rounds otherwise."""
 UNIT_BOUND = {"active_units", "elbo_terms", "information_isolation", "beta_vae_score", "sap", "rmig", "reconstruction"}
-"""They read codes in the units of the prior, or fit a penalised predictor to them as they are, as the reference does."""
+"""They read codes in the units of the prior, or fit a penalised predictor to them as they are (the reference, too)."""
 ABOUT_FACTORS = {
     "beta_vae_score", "dci", "dcimig", "factor_vae_score", "irs", "med", "med_topk", "mig", "mig_sup", "modularity",
     "rmig", "infomec",
