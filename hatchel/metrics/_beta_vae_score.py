@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.metrics.fitting import fit
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Labels, Seed
 from hatchel.metrics.interventions import SameValue, fixed_factors
@@ -38,9 +39,10 @@ class BetaVAEScore(Metric):
         (train, train_labels), (test, test_labels) = (self._points(probe, count, rng) for count in self.points)
         if len(probe.varying) == 1:
             return self.result(probe, 1.0, parts={"train": 1.0}, notes=["one factor only: nothing to tell apart"])
-        model = LogisticRegression(C=1.0, max_iter=100, random_state=0).fit(train, train_labels)
+        model = LogisticRegression(C=1.0, max_iter=100)
+        notes = fit(model, train, train_labels)
         parts = {"train": float(model.score(train, train_labels))}
-        return self.result(probe, float(model.score(test, test_labels)), parts=parts)
+        return self.result(probe, float(model.score(test, test_labels)), parts=parts, notes=notes)
 
     def _points(self, probe: Probe, points: int, rng: np.random.Generator) -> tuple[Float, Labels]:
         features: list[Float] = []

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hatchel.errors import HatchelError
+from hatchel.metrics.fitting import fit
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
@@ -38,14 +39,16 @@ class Downstream(Metric):
         codes = (probe.codes - centre) / np.where(spread > 0, spread, 1.0)
         seed = int(rng.integers(2**31))
         parts: dict[str, Any] = {}
+        notes = [f"{len(rows)} labels, {len(probe.test)} test rows"]
         for k in probe.varying:
             labels = probe.classes[:, k]
             if len(np.unique(labels[rows])) < 2:
                 parts[probe.names[k]] = float((labels[probe.test] == labels[rows[0]]).mean())
                 continue
-            model = self._model(seed).fit(codes[rows], labels[rows])
+            model = self._model(seed)
+            notes += fit(model, codes[rows], labels[rows])
             parts[probe.names[k]] = float(model.score(codes[probe.test], labels[probe.test]))
-        notes = [f"{len(rows)} labels, {len(probe.test)} test rows"]
+        notes = list(dict.fromkeys(notes))
         return self.result(probe, float(np.mean(list(parts.values()))), parts=parts, n=len(rows), notes=notes)
 
     def _model(self, seed: int) -> Any:

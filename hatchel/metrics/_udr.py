@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from hatchel.metrics.fitting import fit
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
@@ -77,7 +78,9 @@ def _correlation(left: Float, right: Float) -> Float:
 def _lasso(left: Float, right: Float, alpha: float) -> Float:
     from sklearn.linear_model import Lasso
 
-    return np.abs(Lasso(alpha=alpha).fit(left, right).coef_.reshape(right.shape[1], left.shape[1])).T
+    model = Lasso(alpha=alpha, max_iter=10_000)
+    fit(model, left, right)
+    return np.abs(model.coef_.reshape(right.shape[1], left.shape[1])).T
 
 
 def udr(
