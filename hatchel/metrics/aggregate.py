@@ -26,6 +26,7 @@ class Aggregate:
     own: NDArray[np.int64]  # (S,)    position in `rows` of the posterior each draw came from
     draws: Float  # (S, D)  z
     given_x: Float  # (D, S)  log q(z_d | x)
+    together: Float  # (S,)    log q(z | x); the sum of the above where the noise is independent
     sites: Float  # (D, S)  log q(z_d)
     joint: Float  # (S,)    log q(z)
 
@@ -83,24 +84,45 @@ def log_sites(mean: Float, std: Float, z: Float) -> Float:
     return np.log(result / len(mean)) - 0.5 * np.log(2 * np.pi)
 
 
-def log_joint(mean: Float, std: Float, z: Float) -> Float:
-    """(S,): log 1/J sum_j prod_d N(z_d; mean_jd, std_jd^2), for draws z (S, D)."""
-    tile = max(1, TILE // len(mean))
+def log_joint(mean: Float, std: Float, z: Float, noise: Float | None = None) -> Float:
+    """(S,): log 1/J sum_j N(z; mean_j, diag(std_j) R diag(std_j)) for draws z (S, D); R = `noise`, or the identity."""
+    dims = mean.shape[1]
+    tile = max(1, TILE // (len(mean) * (1 if noise is None else dims)))
     scale = np.log(std).sum(axis=1).astype(np.float32)  # (J,)
+    root = None if noise is None else np.linalg.inv(np.linalg.cholesky(noise)).astype(np.float32)
     result = np.empty(len(z))
     for top in range(0, len(z), tile):
-        rows = z[top : top + tile].astype(np.float32)
-        total = np.zeros((len(rows), len(mean)), dtype=np.float32)
-        for d in range(mean.shape[1]):
-            total += _squares(
-                rows[:, d], (1 / std[:, d]).astype(np.float32), (mean[:, d] / std[:, d]).astype(np.float32)
-            )
+        total = _distances(mean, std, z[top : top + tile], root)
         total *= np.float32(-0.5)
         total -= scale
         largest = total.max(axis=1, keepdims=True)
         sums = np.exp(total - largest).sum(axis=1, dtype=np.float64)
         result[top : top + tile] = largest[:, 0] + np.log(sums)
-    return result - np.log(len(mean)) - 0.5 * mean.shape[1] * np.log(2 * np.pi)
+    return result - np.log(len(mean)) - 0.5 * dims * np.log(2 * np.pi) - _half_log_det(noise)
+
+
+def log_given(mean: Float, std: Float, z: Float, noise: Float | None = None) -> Float:
+    """(S,): log N(z_s; mean_s, diag(std_s) R diag(std_s)), each draw under its own posterior."""
+    scaled = (z - mean) / std
+    if noise is not None:
+        scaled = np.linalg.solve(np.linalg.cholesky(noise), scaled.T).T
+    return (-0.5 * scaled**2 - np.log(std) - 0.5 * np.log(2 * np.pi)).sum(axis=1) - _half_log_det(noise)
+
+
+def _distances(mean: Float, std: Float, z: Float, root: Single | None) -> Single:
+    """(S, J): squared Mahalanobis distance of every draw from every posterior."""
+    total = np.zeros((len(z), len(mean)), dtype=np.float32)
+    if root is not None:
+        scaled = ((z[:, None, :] - mean) / std).astype(np.float32) @ root.T  # (S, J, D)
+        return np.einsum("sjd,sjd->sj", scaled, scaled)
+    for d in range(mean.shape[1]):
+        precision, centre = (1 / std[:, d]).astype(np.float32), (mean[:, d] / std[:, d]).astype(np.float32)
+        total += _squares(z[:, d].astype(np.float32), precision, centre)
+    return total
+
+
+def _half_log_det(noise: Float | None) -> float:
+    return 0.0 if noise is None else 0.5 * float(np.linalg.slogdet(noise)[1])
 
 
 def _squares(values: NDArray[np.float32], precision: NDArray[np.float32], centre: NDArray[np.float32]) -> Single:
@@ -122,7 +144,10 @@ def _compute(probe: Probe, seed: int, draws: int, posteriors: int) -> Aggregate:
     mean, std = _posteriors(probe, rows)
     own = rng.permutation(len(rows))[:draws] if draws <= len(rows) else rng.integers(len(rows), size=draws)
     noise = rng.standard_normal((draws, probe.dims))
+    if probe.noise is not None:
+        noise = noise @ np.linalg.cholesky(probe.noise).T
     z = mean[own] + std[own] * noise
-    given_x = (-0.5 * noise**2 - np.log(std[own]) - 0.5 * np.log(2 * np.pi)).T
-    sites, joint = log_sites(mean, std, z), log_joint(mean, std, z)
-    return Aggregate(seed, rows, own, z, np.ascontiguousarray(given_x), sites, joint)
+    given_x = np.ascontiguousarray((-0.5 * noise**2 - np.log(std[own]) - 0.5 * np.log(2 * np.pi)).T)
+    together = log_given(mean[own], std[own], z, probe.noise)
+    sites, joint = log_sites(mean, std, z), log_joint(mean, std, z, probe.noise)
+    return Aggregate(seed, rows, own, z, given_x, together, sites, joint)

@@ -21,7 +21,8 @@ TRAIN, TEST = 10_000, 5_000
 class Probe:
     """What is known of n rows: codes (n, D), factors (n, K), and optionally samples, deviations, features, ...
 
-    `images` are images and reconstructions of all rows or of the first so many.
+    `std` are the deviations of q(z|x), (n, D) or (D,); `noise` the correlation matrix (D, D) of its noise, independent
+    by default. `images` are images and reconstructions of all rows or of the first so many.
 
     `train` and `test` are row numbers, or how many rows to draw without replacement (default 10,000 and 5,000; of
     fewer than 15,000 rows two thirds and one third). Every metric that fits a predictor uses this one split. A factor
@@ -38,6 +39,7 @@ class Probe:
         continuous: Sequence[bool] | bool | None = None,
         samples: Any = None,
         std: Any = None,
+        noise: Any = None,
         features: Mapping[str, Any] | None = None,
         others: Sequence[Any] | None = None,
         clusters: Any = None,
@@ -53,6 +55,7 @@ class Probe:
         self.names = factor_names(names, 0 if self.values is None else self.values.shape[1])
         self.samples = None if samples is None else matrix(samples, "samples", rows)  # (n, D)
         self.std = None if std is None else self._deviations(std)  # (n, D)
+        self.noise = None if noise is None else self._correlation(noise)  # (D, D)
         self.features = features and {k: matrix(v, f"features {k}", rows) for k, v in features.items()}
         self.others = None if others is None else tuple(matrix(o, "others", rows) for o in others)
         self.clusters = None if clusters is None else table(clusters, "clusters", rows)
@@ -214,6 +217,15 @@ class Probe:
             raise HatchelError(f"std: expected positive numbers of shape {self.codes.shape}")
         return result
 
+    def _correlation(self, noise: Any) -> Matrix:
+        result = matrix(noise, "noise")
+        fits = (
+            result.shape == (self.dims, self.dims) and np.allclose(result, result.T) and np.allclose(np.diag(result), 1)
+        )
+        if not fits or np.linalg.eigvalsh(result)[0] <= 0:
+            raise HatchelError(f"noise: expected a positive definite correlation matrix, {self.dims} x {self.dims}")
+        return result
+
     def _declare(self, continuous: Sequence[bool] | bool | None) -> NDArray[np.bool_]:
         count = len(self.names)
         if isinstance(continuous, bool):
@@ -245,4 +257,4 @@ class Probe:
                 )
 
 
-_PLAIN = frozenset({"dims", "names", "continuous", "images", "seed", "_sizes"})
+_PLAIN = frozenset({"dims", "names", "continuous", "images", "noise", "seed", "_sizes"})

@@ -65,6 +65,7 @@ def evaluate(
     *,
     samples: Any = None,
     std: Any = None,
+    noise: Any = None,
     features: Mapping[str, Any] | None = None,
     others: Sequence[Any] | None = None,
     clusters: Any = None,
@@ -81,7 +82,7 @@ def evaluate(
     Every metric starts from its own generator of the one seed, so a score does not depend on the others asked for.
     """
     probe = Probe(
-        codes, factors, samples=samples, std=std, features=features, others=others, clusters=clusters, images=images,
+        codes, factors, samples=samples, std=std, noise=noise, features=features, others=others, clusters=clusters, images=images,
         names=names, continuous=continuous, train=train, test=test, seed=seed,
     )  # fmt: skip
     return measure(probe, which, seed, bootstrap)

@@ -5,7 +5,7 @@ import torch
 from hatchel.estimators.exact import exact_log_q
 from hatchel.latents.diagonal import DiagonalGaussian
 from hatchel.metrics import ELBOTerms, InformationIsolation, Probe
-from hatchel.metrics.aggregate import Aggregate, log_joint, log_sites
+from hatchel.metrics.aggregate import Aggregate, log_given, log_joint, log_sites
 
 rng = np.random.default_rng(0)
 mean, std = rng.normal(size=(700, 3)), rng.uniform(0.1, 1.5, size=(700, 3))
@@ -44,3 +44,16 @@ def test_draws_come_from_their_own_posterior():
     expected = -0.5 * noise**2 - np.log(std[q.rows][q.own]) - 0.5 * np.log(2 * np.pi)
     assert q.given_x == pytest.approx(expected.T)
     assert noise.std() == pytest.approx(1, abs=0.06)
+
+
+def test_correlated_noise_against_scipys_density():
+    from scipy.stats import multivariate_normal
+
+    noise = np.array([[1, 0.5, 0], [0.5, 1, -0.3], [0, -0.3, 1]])
+    z = mean[:6] + 0.1
+    densities = [
+        [multivariate_normal(m, np.outer(s, s) * noise).pdf(row) for m, s in zip(mean, std, strict=True)] for row in z
+    ]
+    assert log_joint(mean, std, z, noise) == pytest.approx(np.log(np.mean(densities, axis=1)), abs=1e-5)
+    own = [np.log(densities[i][i]) for i in range(6)]
+    assert log_given(mean[:6], std[:6], z, noise) == pytest.approx(own)
