@@ -82,8 +82,8 @@ def evaluate(
     Every metric starts from its own generator of the one seed, so a score does not depend on the others asked for.
     """
     probe = Probe(
-        codes, factors, samples=samples, std=std, noise=noise, features=features, others=others, clusters=clusters, images=images,
-        names=names, continuous=continuous, train=train, test=test, seed=seed,
+        codes, factors, samples=samples, std=std, noise=noise, features=features, others=others, clusters=clusters,
+        images=images, names=names, continuous=continuous, train=train, test=test, seed=seed,
     )  # fmt: skip
     return measure(probe, which, seed, bootstrap)
 
