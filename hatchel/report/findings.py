@@ -117,7 +117,7 @@ def examine(run: Run, *, items: int = ITEMS, seed: int = 0, bootstrap: int = 200
             scores[line.key] = line.spec.score(by_representation[line.of], seed, min(bootstrap, line.replicates))
         except HatchelError as error:
             skipped[line.label] = str(error)
-    found = fits(probe, space, dimensions.shares, seed, bootstrap)
+    found = fits(probe, space, dimensions, seed, bootstrap)
     return Findings(run, encoded, probe, dimensions, found, terms, scores, skipped)
 
 

@@ -10,11 +10,12 @@ from hatchel.data.factors import FactorSpace
 from hatchel.metrics.information import Float
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Interval, Score
+from hatchel.report.dimensions import Dimensions
 
 
 @dataclass(frozen=True)
 class Fit:
-    """One factor and the dimension that explains most of its variance."""
+    """One factor and the active dimension that explains most of its variance."""
 
     factor: str
     dimension: int
@@ -38,11 +39,16 @@ def squared_correlations(codes: Float, values: Float) -> Float:
     return np.divide((centred.T @ target) ** 2, scale, out=np.zeros(codes.shape[1]), where=scale > 0)
 
 
-def fits(probe: Probe, space: FactorSpace | None, shares: Float | None, seed: int, bootstrap: int) -> tuple[Fit, ...]:
-    """One for every continuous factor that varies; the interval is for the dimension chosen on all rows."""
-    if space is None or shares is None:
+def fits(probe: Probe, space: FactorSpace | None, dimensions: Dimensions, seed: int, bootstrap: int) -> tuple[Fit, ...]:
+    """One for every continuous factor that varies; the interval is for the dimension chosen on all rows.
+
+    Chosen among the active dimensions: the mean of a collapsed one often still follows a factor by a trace, on which
+    the decoder cannot act. Where none is active, as in an untrained network, among all.
+    """
+    if space is None or dimensions.shares is None:
         return ()
     found: list[Fit] = []
+    eligible = dimensions.active if len(dimensions.active) else dimensions.order
     rng = np.random.default_rng(seed)
     for k, factor in enumerate(space.factors):
         if factor.kind != "continuous" or k not in probe.varying:
@@ -51,7 +57,7 @@ def fits(probe: Probe, space: FactorSpace | None, shares: Float | None, seed: in
         index = np.asarray(probe.values)[:, k].astype(np.int64)
         values = grid[index]
         r2 = squared_correlations(probe.codes, values)
-        best = int(r2.argmax())
+        best = int(eligible[r2[eligible].argmax()])
         column = probe.codes[:, best : best + 1]
         interval = None
         if bootstrap:
@@ -62,5 +68,5 @@ def fits(probe: Probe, space: FactorSpace | None, shares: Float | None, seed: in
         present = np.unique(index)
         groups = [column[index == i, 0] for i in present]
         centre, spread = (np.array([f(g) for g in groups], dtype=np.float64) for f in (np.mean, np.std))
-        found.append(Fit(factor.name, best, score, float(shares[best, k]), grid[present], centre, spread))
+        found.append(Fit(factor.name, best, score, float(dimensions.shares[best, k]), grid[present], centre, spread))
     return tuple(found)

@@ -175,7 +175,8 @@ def factor_lines(found: Findings) -> list[FactorLine]:
         r2 = Cell.of(fit.score if fit else None)
         if fit and fit.dimension != first:
             r2 = Cell(f"{r2.value} (z{fit.dimension})", r2.interval)
-        lines.append(FactorLine(name, f"z{first}", f"{shares[first, k]:.2f}", rival, r2))
+        known = f"z{first}" if first in found.dimensions.active else f"z{first}, inactive"
+        lines.append(FactorLine(name, known, f"{shares[first, k]:.2f}", rival, r2))
     return lines
 
 

@@ -5,6 +5,7 @@ from sklearn.linear_model import LinearRegression
 
 from hatchel.data.factors import Factor, FactorSpace
 from hatchel.metrics.probe import Probe
+from hatchel.report.dimensions import Dimensions
 from hatchel.report.fits import fits, squared_correlations
 
 SPACE = FactorSpace(
@@ -25,9 +26,13 @@ def probe(n: int = 600) -> Probe:
     return Probe(codes, factors, names=SPACE.names, continuous=False)
 
 
+def every(information: tuple[float, ...] = (1.0, 1.0, 1.0)) -> Dimensions:
+    return Dimensions(np.array(information), np.zeros(3), np.ones(3), np.arange(9.0).reshape(3, 3), SPACE.names)
+
+
 def test_r2_is_that_of_a_regression_on_the_factors_own_values() -> None:
     p = probe()
-    (fit,) = fits(p, SPACE, np.zeros((3, 3)), seed=0, bootstrap=100)
+    (fit,) = fits(p, SPACE, every(), seed=0, bootstrap=100)
     values = np.array(SPACE.factors[1].values)[np.asarray(p.values)[:, 1]]
     line = LinearRegression().fit(p.codes[:, 1:2], values)
     assert (fit.factor, fit.dimension) == ("x", 1)
@@ -39,7 +44,7 @@ def test_r2_is_that_of_a_regression_on_the_factors_own_values() -> None:
 
 def test_the_curve_is_mean_and_deviation_at_each_value() -> None:
     p = probe()
-    (fit,) = fits(p, SPACE, np.zeros((3, 3)), seed=0, bootstrap=0)
+    (fit,) = fits(p, SPACE, every(), seed=0, bootstrap=0)
     there = p.codes[np.asarray(p.values)[:, 1] == 3, 1]
     assert fit.values.tolist() == [0.0, 0.1, 0.5, 2.0]
     assert np.isclose(fit.centre[3], there.mean())
@@ -54,5 +59,12 @@ def test_squared_correlations_are_numpys() -> None:
     assert np.allclose(squared_correlations(codes, values), expected)
 
 
+def test_a_collapsed_dimension_is_not_chosen_unless_there_is_no_other() -> None:
+    (active,) = fits(probe(), SPACE, every((1.0, 0.01, 1.0)), 0, 0)
+    (all_,) = fits(probe(), SPACE, every((0.0, 0.01, 0.0)), 0, 0)
+    assert (active.dimension, all_.dimension) == (2, 1)
+    assert (active.share, all_.share) == (7.0, 4.0)
+
+
 def test_nothing_to_fit_without_factors() -> None:
-    assert fits(Probe(np.eye(3)), None, None, 0, 10) == ()
+    assert fits(Probe(np.eye(3)), None, every(), 0, 10) == ()

@@ -85,7 +85,9 @@ def test_factor_lines_are_the_largest_shares(found: Findings) -> None:
     assert shares is not None
     for k, line in enumerate(factor_lines(found)):
         first, second = np.argsort(-shares[:, k])[:2]
-        assert (line.name, line.dimension) == (("x", "y")[k], f"z{first}")
+        assert line.name == ("x", "y")[k]
+        assert line.dimension.split(",")[0] == f"z{first}"
+        assert ("inactive" in line.dimension) == (found.dimensions.information[first] < 0.05)
         assert line.share == f"{shares[:, k].max():.2f}"
         assert line.rival == f"{shares[second, k]:.2f} (z{second})"
 
