@@ -95,7 +95,7 @@ def test_dotted_changes() -> None:
     assert updated(NESTED, {"first.kind": "box"}).first == Box()  # a new kind starts from its own defaults
     with pytest.raises(HatchelError, match="has no fields of its own"):
         updated(NESTED, {"first.teeth.size": 1})
-    with pytest.raises(HatchelError, match="unknown field 'frist'"):
+    with pytest.raises(HatchelError, match=r"unknown field of Box 'frist'\. Did you mean 'first'"):
         updated(NESTED, {"frist.teeth": 1})
 
 
