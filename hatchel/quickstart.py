@@ -100,4 +100,4 @@ def _trained(spec: RunSpec, folder: Path, force: bool, progress: bool) -> Run:
         return train(spec, out=folder, resume=True, force=force, progress=progress)
     except Stopped as stopped:
         done = str(stopped).partition(";")[0]
-        raise Stopped(f"{spec.name}: {done}; go on by running hatchel quickstart again") from None
+        raise Stopped(f"{spec.name}: {done}; run the same command again to go on") from None

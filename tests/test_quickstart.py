@@ -89,7 +89,7 @@ def test_a_stop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         raise Stopped("stopped at step 7, saved; go on with: hatchel train x --resume")
 
     monkeypatch.setattr(module, "train", stopped)
-    with pytest.raises(Stopped, match="beta_tcvae: stopped at step 7, saved; go on by running hatchel quickstart"):
+    with pytest.raises(Stopped, match="beta_tcvae: stopped at step 7, saved; run the same command again"):
         start(tmp_path / "out")
 
 

@@ -35,7 +35,7 @@ def quickstart(
     try:
         result = start(out, spec=spec, control=control, force=force)
     except KeyboardInterrupt:
-        raise HatchelError("stopped; the models are saved: hatchel quickstart goes on from there") from None
+        raise HatchelError("stopped; the models are saved: run the same command again to go on") from None
     show(result)
 
 

@@ -21,6 +21,8 @@ from hatchel.report.style import ACCENT, FILL, INK, NORMAL, OTHERS, SMALL, bare,
 LEGEND: Mapping[str, Any] = {
     "frameon": False, "fontsize": SMALL, "labelcolor": INK, "handletextpad": 0.2, "columnspacing": 1.2,
 }  # fmt: skip
+LINES = 40
+"""Dimensions drawn at most, the most informative ones."""
 SETTLED = 0.05
 """The share of a run after which the range of a curve is read: the first steps are off any useful scale."""
 
@@ -66,7 +68,7 @@ def losses(events: Sequence[Mapping[str, Any]], symbols: Mapping[str, str]) -> F
 
 def information(dimensions: Dimensions) -> Figure:
     """I(x; z_d) of every dimension, the largest on top, with the factor it follows."""
-    order = dimensions.order
+    order = dimensions.order[:LINES]
     figure = sheet(0.26 * len(order) + 0.6)
     axes = bare(figure.subplots(), grid="x")
     values = dimensions.information[order].clip(0)
@@ -115,7 +117,7 @@ def heat_map(matrix: Float, rows: Sequence[str], columns: Sequence[str]) -> Figu
 def information_shares(dimensions: Dimensions) -> Figure:
     """I(z_d; v_k) / H(v_k), rows by information and named after the factor they follow."""
     assert dimensions.shares is not None
-    order = dimensions.order
+    order = dimensions.order[:LINES]
     return heat_map(dimensions.shares[order], [dimensions.label(d) for d in order.tolist()], list(dimensions.factors))
 
 

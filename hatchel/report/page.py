@@ -109,6 +109,7 @@ def page(found: Findings, controls: Sequence[Control] = ()) -> str:
         quantiles=[f"{100 * q:g} %" for q in RANGE],
         follows=f"{100 * FOLLOWS:g} %",
         active=ACTIVE,
+        hidden=max(0, len(found.dimensions.order) - figures.LINES),
         config=json.dumps(encode(run.spec), indent=2),
         version=hatchel.__version__,
     )
