@@ -68,13 +68,21 @@ class Probe:
         self._check_factors()
 
     @classmethod
-    def split(cls, train: tuple[Any, Any], test: tuple[Any, Any], **options: Any) -> Self:
+    def split(
+        cls,
+        train: tuple[Any, Any],
+        test: tuple[Any, Any],
+        *,
+        names: Sequence[str] | None = None,
+        continuous: Sequence[bool] | bool | None = None,
+    ) -> Self:
         """A probe whose train and test rows are given: (codes, factors) each."""
         first, second = matrix(train[0], "train codes"), matrix(test[0], "test codes")
         rows = np.arange(len(first) + len(second))
         codes = np.concatenate([first, second])
         factors = np.concatenate([array(train[1], "train factors"), array(test[1], "test factors")])
-        return cls(codes, factors, train=rows[: len(first)], test=rows[len(first) :], **options)
+        halves = rows[: len(first)], rows[len(first) :]
+        return cls(codes, factors, names=names, continuous=continuous, train=halves[0], test=halves[1])
 
     # -- factors ------------------------------------------------------------------------------------------------
 
@@ -250,7 +258,7 @@ class Probe:
                 f"factors: every factor takes one value only in these {self.n} rows; nothing to tell apart"
             )
         for k, name in enumerate(self.names):
-            if not self.continuous[k] and self.sizes[k] >= self.n and self.n > 1:
+            if not self.continuous[k] and self.sizes[k] >= self.n:
                 raise HatchelError(
                     f"factors: {name} takes {self.sizes[k]} values in {self.n} rows; give more rows than classes, "
                     "or declare it continuous"
