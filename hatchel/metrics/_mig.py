@@ -30,7 +30,7 @@ class MIG(Metric):
     factors: tuple[str, ...] | None = None
     "Names of the factors to average over; all that vary by default. Chen et al. leave out shape."
     estimator: Literal["bins", "aggregate"] = "bins"
-    "I from binned codes, or by Monte Carlo over the exact aggregate posterior (Chen et al. 2018, App. C)."
+    "I from binned codes, or by Monte Carlo over the exact aggregate posterior (Chen et al. 2018)."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         """See the class."""

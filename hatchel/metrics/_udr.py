@@ -19,7 +19,7 @@ SWEEPS = 1000
 
 
 class UDR(Metric):
-    """How well a model's dimensions match those of other models one to one (Duan et al. 2020, Eq. 3 and 4).
+    """How well a model's dimensions match those of other models one to one (Duan et al. 2020).
 
     For a pair of models with R = |similarity| of their dimensions: 1/(a + b) (sum_j r_j^2 / sum_i R_ij + sum_i r_i^2 /
     sum_j R_ij), r the largest of a column or row, sums over the a and b informative dimensions. The value is the median
