@@ -16,6 +16,7 @@ from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.fits import Fit, fits
+from hatchel.report.intervals import subsampled
 from hatchel.run import Run
 from hatchel.spec import decode
 
@@ -34,11 +35,24 @@ class Headline:
     """The representation it is measured on."""
     replicates: int = 200
     """Bootstrap replicates at most: fewer where one takes long."""
+    rows: int | None = None
+    """Of a metric that fits many classifiers: the size of the subsamples that its interval comes from."""
 
     @property
     def spec(self) -> Metric:
         """The metric itself."""
         return decode(Metric, self.metric)
+
+    def score(self, probe: Probe, seed: int, bootstrap: int) -> Score:
+        """The score with its interval."""
+        replicates = min(bootstrap, self.replicates)
+        if self.subsamples(probe.n) and not self.spec.missing(probe):
+            return subsampled(self.spec, probe, seed, replicates, self.rows or probe.n)
+        return self.spec.score(probe, seed, replicates)
+
+    def subsamples(self, n: int) -> bool:
+        """Whether the interval on n rows comes from subsamples."""
+        return self.rows is not None and n >= 2 * self.rows
 
     @property
     def lower_is_better(self) -> bool:
@@ -49,10 +63,20 @@ class Headline:
 HEADLINES = (
     Headline("mig", "MIG", "mig", "gap between the two dimensions that know most about each factor, as a share of it"),
     Headline(
-        "sap", "SAP", "sap", "gap between the two dimensions that predict each factor best, in accuracy", replicates=20
+        "sap",
+        "SAP",
+        "sap",
+        "gap between the two dimensions that predict each factor best, in accuracy",
+        replicates=20,
+        rows=3000,
     ),
     Headline(
-        "dci", "DCI disentanglement", "dci", "how far each dimension serves to predict one factor only", replicates=20
+        "dci",
+        "DCI disentanglement",
+        "dci",
+        "how far each dimension serves to predict one factor only",
+        replicates=10,
+        rows=3000,
     ),
     Headline(
         "factor_vae_score",
@@ -114,7 +138,7 @@ def examine(run: Run, *, items: int = ITEMS, seed: int = 0, bootstrap: int = 200
     skipped: dict[str, str] = {}
     for line in HEADLINES:
         try:
-            scores[line.key] = line.spec.score(by_representation[line.of], seed, min(bootstrap, line.replicates))
+            scores[line.key] = line.score(by_representation[line.of], seed, bootstrap)
         except HatchelError as error:
             skipped[line.label] = str(error)
     found = fits(probe, space, dimensions, seed, bootstrap)

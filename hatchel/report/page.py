@@ -50,7 +50,8 @@ class Line:
     headline: Headline
     cell: Cell
     n: int
-    replicates: int
+    interval: str
+    """Where its interval comes from."""
     beside: tuple[Cell, ...]
 
 
@@ -143,8 +144,9 @@ def summary(found: Findings, controls: Sequence[Control]) -> list[Line]:
         score = found.scores.get(headline.key)
         if score is not None:
             beside = tuple(Cell.of(c.findings.scores.get(headline.key)) for c in controls)
-            replicates = score.interval.replicates if score.interval else 0
-            lines.append(Line(headline, Cell.of(score), score.n, replicates, beside))
+            count = score.interval.replicates if score.interval else 0
+            how = f"subsamples of {headline.rows:,}" if headline.subsamples(found.probe.n) else "resamples"
+            lines.append(Line(headline, Cell.of(score), score.n, f"{count} {how}" if count else "", beside))
     return lines
 
 
