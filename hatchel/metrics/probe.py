@@ -51,14 +51,17 @@ class Probe:
         self.codes: Matrix = matrix(codes, "codes")  # (n, D)
         self.n, self.dims = self.codes.shape
         rows = self.n
-        self.values = None if factors is None else table(factors, "factors", rows)  # (n, K), as given
-        self.names = factor_names(names, 0 if self.values is None else self.values.shape[1])
+        self.values, self.numeric = (None, np.ones(0, np.bool_)) if factors is None else table(factors, "factors", rows)
+        self.names = factor_names(
+            getattr(factors, "columns", None) if names is None else names,
+            0 if self.values is None else self.values.shape[1],
+        )
         self.samples = None if samples is None else matrix(samples, "samples", rows)  # (n, D)
         self.std = None if std is None else self._deviations(std)  # (n, D)
         self.noise = None if noise is None else self._correlation(noise)  # (D, D)
         self.features = features and {k: matrix(v, f"features {k}", rows) for k, v in features.items()}
         self.others = None if others is None else tuple(matrix(o, "others", rows) for o in others)
-        self.clusters = None if clusters is None else table(clusters, "clusters", rows)
+        self.clusters = None if clusters is None else table(clusters, "clusters", rows)[0]
         self.images = None if images is None else (array(images[0], "images"), array(images[1], "reconstructions"))
         self.seed = seed
         self._sizes = (train, test)
@@ -251,8 +254,8 @@ class Probe:
     def _check_factors(self) -> None:
         if self.values is None:
             return
-        if self.continuous.any() and not np.issubdtype(self.values.dtype, np.number):
-            raise HatchelError("continuous: a factor of strings cannot be continuous")
+        for k in np.flatnonzero(self.continuous & ~self.numeric):
+            raise HatchelError(f"continuous: {self.names[k]} holds words, so it cannot be continuous")
         if not len(self.varying):
             raise HatchelError(
                 f"factors: every factor takes one value only in these {self.n} rows; nothing to tell apart"
@@ -265,4 +268,4 @@ class Probe:
                 )
 
 
-_PLAIN = frozenset({"dims", "names", "continuous", "images", "noise", "seed", "_sizes"})
+_PLAIN = frozenset({"dims", "names", "continuous", "numeric", "images", "noise", "seed", "_sizes"})
