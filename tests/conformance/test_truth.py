@@ -10,6 +10,7 @@ import math
 
 import pytest
 import torch
+
 from hatchel.estimates import Estimates
 from hatchel.estimators.estimator import Density
 from hatchel.latents.diagonal import DiagonalGaussian
@@ -55,7 +56,7 @@ def test_known_information_and_correlation(kind: str) -> None:
 
 
 def test_minibatch_sums_drown_when_posteriors_do_not_overlap() -> None:
-    """Paper 004, App. 1.3: with tight posteriors a sum over B sees log B nats of information in every live dimension."""
+    """Paper 004, App. 1.3: with tight posteriors a sum over B sees log B nats in every live dimension."""
     g = torch.Generator().manual_seed(0)
     mean = torch.randn(64, 10, generator=g, dtype=torch.float64)
     q = DiagonalGaussian(mean, torch.full_like(mean, -20.0))
