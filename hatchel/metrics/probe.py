@@ -203,6 +203,7 @@ class Probe:
         """A bootstrap replicate: as many rows drawn with replacement; each stays on its side of the split."""
         while True:
             child = self.rows(rng.integers(self.n, size=self.n))
+            child.__dict__["notes"] = ()  # nobody reads the notes of a replicate
             if self.values is None or len(child.varying):  # of a handful of rows a draw may repeat just one
                 return child
 
