@@ -33,11 +33,12 @@ class Logistic:
         return _softmax(self.scores(codes))
 
 
-def logistic_regression(codes: Float, labels: Labels, c: float = 1.0, steps: int = 100) -> Logistic:
+def logistic_regression(codes: Float, labels: Labels, c: float = 1.0, balanced: bool = False) -> Logistic:
     """Multinomial logistic regression of class numbers 0..K-1 on codes (n, D); the bias is not penalised.
 
-    min_W  C sum_n -log p(y_n | z_n) + 1/2 |W|²,  by Newton's method, each step by conjugate gradients whose
-    preconditioner is the Hessian without its blocks between classes.
+    min_W  C sum_n a_n -log p(y_n | z_n) + 1/2 |W|²,  a_n = 1 or, if `balanced`, n / (K n_k) in class k; `c` may be
+    infinite. By Newton's method, each step by conjugate gradients whose preconditioner is the Hessian without its
+    blocks between classes.
 
     >>> z = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     >>> logistic_regression(z, np.array([0, 0, 1, 1])).chances(z).round(3)[:, 1].tolist()
@@ -54,7 +55,9 @@ def logistic_regression(codes: Float, labels: Labels, c: float = 1.0, steps: int
         c /= 2
     penalty = np.r_[1 / (c * spread**2), 1e-10]  # the last one settles the constant that softmax leaves open
     target = labels == np.arange(k)[:, None]  # (K, n); rows of the data last, so that sums over classes are quick
-    pull = target @ inputs.T  # (K, d + 1)
+    weight = (n / (k * np.maximum(np.bincount(labels, minlength=k), 1)))[labels] if balanced else np.ones(n)
+    weighted = inputs * weight
+    pull = target @ weighted.T  # (K, d + 1)
     weights = np.zeros((k, d + 1))
 
     def loss(w: Float) -> tuple[float, Float]:
@@ -64,15 +67,20 @@ def logistic_regression(codes: Float, labels: Labels, c: float = 1.0, steps: int
         np.exp(chances, out=chances)
         total = chances.sum(axis=0)
         chances /= total
-        surprise = float(np.log(total).sum() + top.sum()) - float(np.vdot(pull, w))
+        surprise = float(weight @ (np.log(total) + top)) - float(np.vdot(pull, w))
         return surprise + 0.5 * float((penalty * w * w).sum()), chances
 
     value, chances = loss(weights)
-    for _ in range(steps):
-        gradient = chances @ inputs.T - pull + penalty * weights
+    for _ in range(100):
+        gradient = chances @ weighted.T - pull + penalty * weights
         if np.abs(gradient).max() < GRADIENT * n:
             break
-        step = _newton_step(inputs, chances, penalty, gradient)
+        if np.isinf(c):
+            margin = _margin(weights @ inputs, labels)
+            if margin > 0:  # nothing holds the weights back: the infimum 0 lies at infinity, in this direction
+                weights = weights * max(1.0, 40 / margin)
+                break
+        step = _newton_step(inputs, weighted, chances, penalty, gradient)
         slope, size = float(np.vdot(gradient, step)), 1.0
         for _ in range(30):
             trial, trial_chances = loss(weights - size * step)
@@ -86,12 +94,19 @@ def logistic_regression(codes: Float, labels: Labels, c: float = 1.0, steps: int
     return Logistic(scaled.T, weights[:, d] - scaled @ centre)
 
 
-def _newton_step(inputs: Float, chances: Float, penalty: Float, gradient: Float) -> Float:
+def _margin(scores: Float, labels: Labels) -> float:
+    """By how much the own class's score (K, n) is ahead of the best other one, at the worst row."""
+    own = scores[labels, np.arange(len(labels))]
+    return float((own - np.where(np.arange(len(scores))[:, None] == labels, -np.inf, scores).max(axis=0)).min())
+
+
+def _newton_step(inputs: Float, weighted: Float, chances: Float, penalty: Float, gradient: Float) -> Float:
     k, size = gradient.shape
-    x, p = inputs.astype(np.float32), chances.astype(np.float32)  # a direction need not be exact: the loss is
+    # A direction need not be exact: the loss is.
+    x, a, p = (array.astype(np.float32) for array in (inputs, weighted, chances))
     rows, columns = np.triu_indices(size)
     blocks = np.empty((k, size, size))
-    blocks[:, rows, columns] = blocks[:, columns, rows] = (p * (1 - p)) @ (x[rows] * x[columns]).T
+    blocks[:, rows, columns] = blocks[:, columns, rows] = (p * (1 - p)) @ (x[rows] * a[columns]).T
     blocks[:, np.arange(size), np.arange(size)] += penalty + 1e-6 * x.shape[1] * p.mean()
     inverses = np.linalg.inv(blocks)  # (K, d + 1, d + 1)
 
@@ -99,14 +114,14 @@ def _newton_step(inputs: Float, chances: Float, penalty: Float, gradient: Float)
         change = direction.astype(np.float32) @ x
         change *= p
         change -= p * change.sum(axis=0)
-        return change @ x.T + penalty * direction
+        return change @ a.T + penalty * direction
 
     step, residual = np.zeros_like(gradient), gradient.copy()
     towards = np.einsum("kij,kj->ki", inverses, residual)
     direction, power = towards, float(np.vdot(residual, towards))
     # No better than the quadratic model deserves far from the end, ever better towards it (Eisenstat & Walker 1996).
     goal = power * min(0.25, np.sqrt(power / x.shape[1])) ** 2
-    for _ in range(100):
+    for _ in range(50):
         bent = curve(direction)
         along = power / float(np.vdot(direction, bent))
         step += along * direction
@@ -119,9 +134,7 @@ def _newton_step(inputs: Float, chances: Float, penalty: Float, gradient: Float)
     return step
 
 
-def logistic_accuracy(
-    train: tuple[Float, Labels], test: tuple[Float, Labels], c: float = 1.0
-) -> tuple[float, float]:
+def logistic_accuracy(train: tuple[Float, Labels], test: tuple[Float, Labels], c: float = 1.0) -> tuple[float, float]:
     """Accuracy on the training and on the test points (codes (n, D), class numbers (n,)) of logistic regression."""
     model = logistic_regression(*train, c)
     first, second = (float((model.scores(codes).argmax(axis=1) == labels).mean()) for codes, labels in (train, test))
