@@ -35,13 +35,10 @@ def score(
     ] = None,
 ) -> None:
     """Measure how well codes stand for factors, on any data: arrays or tables, without a model."""
-    from rich.console import Console
-
     from hatchel.metrics.suite import measure
 
     probe = _probe(codes, factors, std, samples, names, continuous, seed)
-    with Console(stderr=True).status("measuring ..."):
-        scores = measure(probe, metrics, seed, bootstrap)
+    scores = measure(probe, metrics, seed, bootstrap)
     if json:
         print(scores.to_json(indent=2))
     else:

@@ -24,7 +24,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.data.progress import progress
+from hatchel.progress import progress
 from hatchel.errors import HatchelError
 
 Part = Callable[[int, int], NDArray[Any]]

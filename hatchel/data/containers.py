@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.data.cache import Part, Recipe, cached
-from hatchel.data.progress import progress
+from hatchel.progress import progress
 from hatchel.errors import HatchelError, unknown
 
 IN_MEMORY = 1 << 30  # bytes of pixels that are simply read; more go through the cache

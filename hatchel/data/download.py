@@ -7,7 +7,7 @@ import urllib.request
 from pathlib import Path
 
 from hatchel.data.files import RemoteFile, by_hand, contents
-from hatchel.data.progress import progress
+from hatchel.progress import progress
 from hatchel.errors import HatchelError
 
 BLOCK = 1 << 18

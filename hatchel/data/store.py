@@ -263,4 +263,6 @@ def _on_device(
     if device != "cpu" and array is not None and array.nbytes <= FITS:
         kept = torch.from_numpy(np.array(array)).to(device)
         return lambda indices: kept.index_select(0, indices.to(device))
+    if device == "cpu":
+        return lambda indices: torch.from_numpy(take(indices.numpy(force=True)))
     return lambda indices: torch.from_numpy(take(indices.numpy(force=True))).to(device, non_blocking=True)

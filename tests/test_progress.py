@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from hatchel.data import progress as module
-from hatchel.data.progress import progress
+from hatchel.progress import progress
 
 
 class Terminal(io.StringIO):
