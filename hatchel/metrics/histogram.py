@@ -55,7 +55,9 @@ class Histogram:
 
         self.counts = np.cumsum(sizes.T, axis=0).astype(precision)  # (B, D)
         self.packs = bool(sizes.max() < PACK)
-        bag = np.repeat(np.tile(np.arange(self.bins), dims) * dims + np.repeat(np.arange(dims), self.bins), sizes.ravel())
+        bag = np.repeat(
+            np.tile(np.arange(self.bins), dims) * dims + np.repeat(np.arange(dims), self.bins), sizes.ravel()
+        )
         self._members = order.ravel()[np.lexsort((order.ravel(), bag))].astype(np.int32)  # rows of bag (bin, dimension)
         self._bags = np.r_[0, np.cumsum(sizes.T.ravel())[:-1]].astype(np.int32)
 

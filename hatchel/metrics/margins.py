@@ -62,7 +62,10 @@ class Margins:
             rows = np.maximum(np.bincount(truth, minlength=size), 1)
             present = np.unique(truth)
             for d, x in enumerate(codes.T):
-                right = self._chosen(x, self.slopes[d, start : start + size], self.offsets[d, start : start + size]) == truth
+                right = (
+                    self._chosen(x, self.slopes[d, start : start + size], self.offsets[d, start : start + size])
+                    == truth
+                )
                 plain[d, k] = right.mean()
                 balanced[d, k] = (np.bincount(truth, right, minlength=size) / rows)[present].mean()
         return plain, balanced
@@ -97,12 +100,13 @@ class Margins:
             if max(np.abs(step_slope).max(), np.abs(step_offset).max()) < 1e-12:
                 break
             size = np.ones_like(slope)
+            trial = self._objective(slope - step_slope, offset - step_offset)
             for _ in range(40):
-                trial = self._objective(slope - size * step_slope, offset - size * step_offset)
                 worse = trial[0] > value + 1e-14 * np.abs(value)
                 if not worse.any():
                     break
                 size[worse] /= 2
+                trial = self._objective(slope - size * step_slope, offset - size * step_offset)
             slope, offset = slope - size * step_slope, offset - size * step_offset
             value, gradient, hessian = trial
         return slope, offset
@@ -114,16 +118,24 @@ class Margins:
         own = self._inside((1 - b) / safe, w > 0, flat, b < 1)[0]
         everyone, mine = self._inside((-1 - b) / safe, w < 0, flat, b > -1)[::-1]
         rest = everyone - mine
-        value, gradient, hessian = 0.5 * (w * w + b * b), np.stack([w, b]), np.stack([np.ones_like(w), np.zeros_like(w), np.ones_like(w)])
+        value, gradient, hessian = (
+            0.5 * (w * w + b * b),
+            np.stack([w, b]),
+            np.stack([np.ones_like(w), np.zeros_like(w), np.ones_like(w)]),
+        )
         for (count, first, second), weight, sign in ((own, self._own_weight, 1), (rest, self._rest_weight, -1)):
             # sum (1 - sign (w x + b))² over the rows inside the margin, from their sums of 1, x and x²
             gap = 1 - sign * b
             value = value + 0.5 * weight * (gap * gap * count - 2 * sign * gap * w * first + w * w * second)
-            gradient = gradient - weight * sign * np.stack([gap * first - sign * w * second, gap * count - sign * w * first])
+            gradient = gradient - weight * sign * np.stack(
+                [gap * first - sign * w * second, gap * count - sign * w * first]
+            )
             hessian = hessian + weight * np.stack([second, first, count])
         return value, gradient, hessian
 
-    def _inside(self, bound: Float, below: NDArray[np.bool_], flat: NDArray[np.bool_], whole: NDArray[np.bool_]) -> tuple[Float, Float]:
+    def _inside(
+        self, bound: Float, below: NDArray[np.bool_], flat: NDArray[np.bool_], whole: NDArray[np.bool_]
+    ) -> tuple[Float, Float]:
         """(3, P) sums over the class's rows, and over all, with x below (or else above) the bound."""
         n, classes = len(self.sorted), len(self._own_weight) // self.sorted.shape[1]
         place = np.empty(len(bound), dtype=np.int64)
