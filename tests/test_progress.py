@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from hatchel.data import progress as module
+from hatchel import progress as module
 from hatchel.progress import progress
 
 
