@@ -141,7 +141,7 @@ def evaluate(
     layers: bool = False,
     store: bool = True,
 ) -> Evaluation:
-    """Every metric on means, on samples and (if asked) on the encoder's layers; stored in RUN/scores.json.
+    """Every metric on means, on samples and (if asked) on the encoder's layers; stored in RUN/evaluation.json.
 
     What a representation lacks for a metric (factors, deviations, reconstructions) is listed with the reason.
     """
@@ -150,5 +150,5 @@ def evaluate(
     settings = {"steps": run.steps, "items": len(found.items), "seed": seed, "bootstrap": bootstrap}
     result = Evaluation(scores, settings)
     if store:
-        write_json(run.folder / "scores.json", result.to_dict())
+        write_json(run.folder / "evaluation.json", result.to_dict())
     return result
