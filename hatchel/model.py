@@ -10,7 +10,7 @@ from hatchel.likelihoods import Likelihood, LikelihoodModule
 from hatchel.nets.part import Decoder, Encoded, Encoder, Shape
 from hatchel.objective import Loss, Objective
 from hatchel.streams import generator
-from hatchel.trace import Posterior, Trace
+from hatchel.trace import Labelled, Posterior, Trace
 
 
 class Model(nn.Module):
@@ -37,8 +37,19 @@ class Model(nn.Module):
         """E[x|z]."""
         return self.likelihood.mean(self.decoder(self.latent.conditioned(z, level)))
 
-    def forward(self, x: Tensor, n_data: int, step: int, seed: int, independent: Tensor | None = None) -> Trace:
-        """One draw for each input; `independent` is a second batch, encoded without gradient."""
+    def forward(
+        self,
+        x: Tensor,
+        n_data: int,
+        step: int,
+        seed: int,
+        independent: Tensor | None = None,
+        labelled: tuple[Tensor, Tensor] | None = None,
+    ) -> Trace:
+        """One draw for each input; `independent` is a second batch, encoded without gradient.
+
+        `labelled` are other items and their factors, encoded with gradient.
+        """
         level = self.latent.draw_level(seed, step)
         q, encoded = self.encode(x, step, level)
         z = q.rsample(generator(seed, "noise", step))
@@ -57,6 +68,7 @@ class Model(nn.Module):
             seed=seed,
             z_independent=z_independent,
             features=encoded.features,
+            labelled=labelled and Labelled(self.encode(labelled[0], step, level)[0].mean, labelled[1]),
         )
 
 
@@ -68,6 +80,14 @@ class System(nn.Module):
         self.model = model
         self.objective = objective
 
-    def forward(self, x: Tensor, n_data: int, step: int, seed: int, independent: Tensor | None = None) -> Loss:
+    def forward(
+        self,
+        x: Tensor,
+        n_data: int,
+        step: int,
+        seed: int,
+        independent: Tensor | None = None,
+        labelled: tuple[Tensor, Tensor] | None = None,
+    ) -> Loss:
         """The loss of one batch."""
-        return self.objective(self.model(x, n_data, step, seed, independent))
+        return self.objective(self.model(x, n_data, step, seed, independent, labelled))

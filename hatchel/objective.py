@@ -96,6 +96,11 @@ class Objective(nn.Module):
         """Whether a critic compares with the codes of a second batch."""
         return any(critic.wants_independent_batch for critic, _ in self._keys)
 
+    @property
+    def wants_labels(self) -> bool:
+        """Whether a term reads items whose factors are known."""
+        return any(entry.term.wants_labels for entry in self.terms.values())
+
     def forward(self, t: Trace) -> Loss:
         """All terms from one trace, each estimator asked once."""
         critics: dict[CriticKey, CriticModule] = {}

@@ -23,6 +23,7 @@ from hatchel.model import Model
 from hatchel.spec import decode, updated
 from hatchel.trace import Posterior
 from hatchel.training.checkpoint import Description, checkpoints, restore
+from hatchel.training.labels import labelled_batches
 from hatchel.training.loop import choose_device, fit, processes
 from hatchel.training.order import Order
 from hatchel.training.spec import RunSpec, build, resolved
@@ -203,6 +204,8 @@ def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool
     # Before anything is written: a spec that does not fit is refused here.
     system = build(spec, data.shape)
     order = Order(torch.from_numpy(items), spec.batch_size, spec.seed)
+    if system.objective.wants_labels:
+        labelled_batches(spec, data, order.items)
     done = _look(folder, description, resume, force)
     if done is not None:
         return done

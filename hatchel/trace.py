@@ -98,6 +98,14 @@ class Posterior(ABC):
 
 
 @dataclass(frozen=True)
+class Labelled:
+    """Items whose factors are known, a small batch of its own (this rank's rows of it)."""
+
+    mean: Tensor  # (M, D), with gradient
+    factors: Tensor  # (M, K), as numbers
+
+
+@dataclass(frozen=True)
 class Trace:
     """One forward pass over a batch (this rank's rows of it)."""
 
@@ -113,3 +121,5 @@ class Trace:
     """Codes of an independent batch, drawn only where an estimator asks for one; without gradient."""
     features: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
     """Inner layers of the encoder, for terms that look at them."""
+    labelled: Labelled | None = None
+    """Encoded only where a term asks for labels."""

@@ -11,7 +11,7 @@ import torch
 from hatchel.latents.diagonal import DiagonalGaussian
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian, Group
-from hatchel.trace import Trace
+from hatchel.trace import Labelled, Trace
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -55,7 +55,9 @@ def gaussian_trace(batch: int = 24, dim: int = 4, n_data: int = 100, seed: int =
     noise = torch.randn(batch, dim, generator=g, dtype=dtype)
     z = q.mean + (0.5 * q.log_variance).exp() * noise
     log_px = -torch.rand(batch, generator=g, dtype=dtype) * 10
-    return Trace(x=torch.zeros(batch, 1), log_px=log_px, q=q, z=z, n_data=n_data, z_independent=z.detach().flip(0))
+    labelled = Labelled(q.mean[:12], torch.randint(4, (12, 2), generator=g))
+    other = z.detach().flip(0)
+    return Trace(torch.zeros(batch, 1), log_px, q, z, n_data, z_independent=other, labelled=labelled)
 
 
 NESTED = {
@@ -82,4 +84,6 @@ def mixed_trace(latent: Mixed, batch: int = 24, n_data: int = 100, seed: int = 0
     q = module.posterior(numbers)
     z = q.rsample(g)
     log_px = -torch.rand(batch, generator=g, dtype=dtype) * 10
-    return Trace(x=torch.zeros(batch, 1), log_px=log_px, q=q, z=z, n_data=n_data, z_independent=z.detach().flip(0))
+    labelled = Labelled(q.mean[:12], torch.randint(4, (12, 2), generator=g))
+    other = z.detach().flip(0)
+    return Trace(torch.zeros(batch, 1), log_px, q, z, n_data, z_independent=other, labelled=labelled)

@@ -8,6 +8,7 @@ from hatchel.nets.rtc import Rtc, RtcDecoder
 from hatchel.presets.preset import Parts, Preset, Terms
 from hatchel.spec import NonNegative
 from hatchel.terms.covariance import PosteriorVariance
+from hatchel.terms.disintegration import Disintegration
 from hatchel.terms.kl import KL
 from hatchel.terms.reconstruction import Reconstruction
 from hatchel.terms.total_correlation import TotalCorrelation
@@ -23,6 +24,8 @@ class RTCVAE(Preset, kind="rtc_vae"):
     """Weight of the total correlation: 2, 6, 10, 20 and 50 in the paper."""
     eta: NonNegative | None = None
     """Weight of the posterior variance; left out: max(10, beta)."""
+    disintegration: NonNegative = 0.0
+    """Weight of the semi-supervised term of its section 6.3; above 0, set `labels` too."""
     by: Estimator = DensityRatio()
     """How the total correlation is estimated."""
 
@@ -34,6 +37,7 @@ class RTCVAE(Preset, kind="rtc_vae"):
             "kl": KL(),
             "tc": self.beta * TotalCorrelation(self.by),
             "var": eta * PosteriorVariance(),
+            **({"split": self.disintegration * Disintegration()} if self.disintegration else {}),
         }
 
     def parts(self) -> Parts:
