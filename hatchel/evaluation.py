@@ -16,6 +16,7 @@ from hatchel.files import write_json
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.suite import Scores, measure
+from hatchel.progress import progress
 from hatchel.streams import generator
 from hatchel.trace import Posterior
 
@@ -104,8 +105,9 @@ def encodings(run: Run, items: int = ITEMS, seed: int = 0, layers: bool = False)
     read = data.reader(str(next(model.parameters()).device))
     parts: list[list[Posterior]] = [[] for _ in range(run.levels)]
     inner: dict[str, list[Tensor]] = {}
-    with torch.inference_mode():
+    with torch.inference_mode(), progress("encoding", count) as advance:
         for part in torch.from_numpy(chosen).split(512):
+            advance(len(part))
             q, encoded = model.encode(read(part), run.steps)
             for level, posteriors in enumerate(parts):
                 above = model.latent.posterior(encoded.parameters, run.steps, level) if level else q

@@ -21,6 +21,8 @@ from hatchel.metrics.histogram import PACK, Histogram, Index, Real
 Bool = NDArray[np.bool_]
 COLUMNS = 48
 """Trees grown side by side: few enough for their gradients to stay in a processor's cache."""
+LANES = 8
+"""Cells per leaf that neighbouring rows are added to in turn: adding to one cell, each would wait for the last."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ class _Growth:
         shape = (2, grid.bins, grid.dims, len(prior))
         self.prefix = [np.empty((2**level, *shape), dtype=kind) for level in range(depth)]  # [node, (sum, count), ...]
         self.prefix[0][0, 1] = grid.counts[:, :, None]
-        self.lanes = ((np.arange(n) % 8) * 2**depth).astype(np.int64)  # neighbours add to different cells: no stalls
+        self.lanes = (np.arange(n) % LANES * 2**depth).astype(np.uint8)
 
     def run(self, rounds: int, rate: float) -> list[Boosted]:
         depth, trees = self.depth, len(self.trees)
@@ -128,7 +130,7 @@ class _Growth:
             np.subtract(self.target, chance, out=self.gradient[:, :-1])
             leaf = self._grow(features[r], thresholds[r], gains)
             leaves[r] = self._newton(leaf, chance) * rate
-            self.raw += _leaf_values(leaves[r], leaf)
+            self._add(leaves[r], leaf)
         return [
             Boosted(
                 classes, _share(gains[s].sum(axis=0)), self.start[s], features[..., s], thresholds[..., s],
@@ -150,21 +152,26 @@ class _Growth:
                 out /= out.sum(axis=0)
         return chance
 
+    def _add(self, leaves: Real, leaf: Index) -> None:
+        for raw, values, row in zip(self.raw, np.tile(leaves, (LANES, 1)).T.copy(), leaf, strict=True):
+            raw += values.take(row)
+
     def _newton(self, leaf: Index, chance: Real) -> NDArray[np.float64]:
         """sum g / sum p (1 - p) of every leaf (2^depth, T), 0 where nothing is left to improve."""
-        cells = leaf + self.lanes
-        # Of a row of the class with p < 2^-53, scikit-learn has y - (y - p) = 0: it must not divide by p.
-        curvature = np.where(chance < 2.0**-53, chance * (1 - self.target), chance) * (1 - chance)
-        size, lanes = 2**self.depth, 8
+        curvature = chance * (1 - chance)
+        lost = chance < 2.0**-53
+        if lost.any():  # scikit-learn has y - (y - p) = 0 there, and must not be outdone by dividing by p
+            curvature[lost & (self.target > 0)] = 0
+        size, lanes = 2**self.depth, LANES
         sums = np.empty((2, size, len(self.trees)))
         for t in self.trees:
             for out, row in zip(sums, (self.gradient[t, :-1], curvature[t]), strict=True):
-                out[:, t] = np.bincount(cells[t], row, size * lanes).reshape(lanes, size).sum(axis=0)
+                out[:, t] = np.bincount(leaf[t], row, size * lanes).reshape(lanes, size).sum(axis=0)
         safe = sums[1] > np.finfo(self.grid.precision).tiny
         return np.where(safe, sums[0] / np.where(safe, sums[1], 1), 0) * self.step
 
     def _grow(self, features: Index, thresholds: Real, gains: NDArray[np.float64]) -> Index:
-        """One tree per column, level by level; the leaf of every row (T, N)."""
+        """One tree per column, level by level; the leaf of every row (T, N), with its lane."""
         grid, n = self.grid, self.grid.rows
         by_row = np.ascontiguousarray(self.gradient[:, :-1].T)  # (N, T)
         node = self.node[:, :-1]
@@ -188,7 +195,7 @@ class _Growth:
             splits.append((feature, cut))
             left = np.where(valid, cuts.total_left, total), np.where(valid, cuts.count_left, count)
             total, count = (_interleave(a, b - a) for a, b in zip(left, (total, count), strict=True))
-        return node.astype(np.int64)
+        return (node | self.lanes).astype(np.int64)
 
     def _prefixes(self, level: int, by_row: Real) -> Real:
         """Prefix sums of gradients and counts for every node: the left children's are summed, the right's follow."""
@@ -196,19 +203,20 @@ class _Growth:
         if level == 0:
             grid.sums(by_row, prefix[0, 0])
             return prefix
-        packed, waiting = np.empty(0), -1
-        lefts = range(0, 2**level, 2)
+        node = np.ascontiguousarray(self.node[:, :-1].T)  # (N, T)
+        waiting, lefts = -1, range(0, 2**level, 2)
         for j in lefts:
-            mask = np.ascontiguousarray((self.node[:, :-1] == j).T)
+            mask = (node == j).astype(grid.precision)
             grid.sums(np.multiply(by_row, mask, out=self.columns), prefix[j, 0])
             if waiting >= 0:
-                packed += mask * packed.dtype.type(PACK)
-                grid.pair_counts(packed, (prefix[waiting, 1], prefix[j, 1]))
+                mask *= PACK
+                mask += self.packed
+                grid.pair_counts(mask, (prefix[waiting, 1], prefix[j, 1]))
                 waiting = -1
             elif grid.packs and j + 2 in lefts:
-                packed, waiting = mask.astype(grid.precision), j
+                self.packed, waiting = mask, j
             else:
-                grid.sums(mask.astype(grid.precision), prefix[j, 1])
+                grid.sums(mask, prefix[j, 1])
         np.subtract(self.prefix[level - 1], prefix[0::2], out=prefix[1::2])
         return prefix
 

@@ -73,8 +73,8 @@ def test_position_moves_the_centroid_and_nothing_else(shape: int) -> None:
     step = 32 / 31
     start = image(shape, 3, 5, 4, 6)
     right, down = image(shape, 3, 5, 24, 6), image(shape, 3, 5, 4, 26)
-    np.testing.assert_allclose(centroid(right) - centroid(start), [20 * step, 0], atol=0.15)
-    np.testing.assert_allclose(centroid(down) - centroid(start), [0, 20 * step], atol=0.15)
+    np.testing.assert_allclose(centroid(right) - centroid(start), [20 * step, 0], atol=0.3)
+    np.testing.assert_allclose(centroid(down) - centroid(start), [0, 20 * step], atol=0.3)
     assert right.sum() == pytest.approx(start.sum(), rel=0.05)
 
 
@@ -101,8 +101,8 @@ def test_shapes_are_what_they_are_called() -> None:
     square, ellipse, heart = (image(s, 5, 0, 15, 15) for s in range(3))
     rows, columns = np.flatnonzero(square.any(axis=1)), np.flatnonzero(square.any(axis=0))
     assert square[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].all()
-    height, width = ellipse.any(axis=1).sum(), ellipse.any(axis=0).sum()
-    assert width / height == pytest.approx(1.33**2, rel=0.05)
+    y, x = np.nonzero(ellipse)
+    assert x.std() / y.std() == pytest.approx(1.33**2, rel=0.03)
     top = heart[np.flatnonzero(heart.any(axis=1))[0]]
     assert np.abs(np.diff(top)).sum() == 4  # two lobes
     np.testing.assert_array_equal(image(2, 5, 0, 15, 15), image(2, 5, 39, 15, 15))  # 0 and 2π

@@ -19,6 +19,14 @@ def test_densities_are_those_of_the_exact_estimator():
     assert np.abs(log_joint(mean, std, z) - expected[3]).max() < 1e-5
 
 
+def test_tiny_deviations_are_taken_in_double_precision():
+    """Two codes 1e-7 apart and 3 from 0: single precision cannot tell them apart, the posteriors can."""
+    pair = np.array([[3.0], [3.0 + 1e-7]])
+    density = log_sites(pair, np.full((2, 1), 1e-8), pair)[0]
+    assert density == pytest.approx(np.full(2, -np.log(2) - np.log(1e-8) - 0.5 * np.log(2 * np.pi)), abs=1e-6)
+    assert log_joint(pair, np.full((2, 1), 1e-8), pair) == pytest.approx(density)
+
+
 def test_tiles_do_not_change_the_sum(monkeypatch):
     z = mean[:50]
     whole = log_joint(mean, std, z), log_sites(mean, std, z)
