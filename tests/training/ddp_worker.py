@@ -25,6 +25,7 @@ from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.objective import Objective, Weighted
 from hatchel.terms.covariance import CovarianceDiagonal, CovarianceOffDiagonal, PosteriorVariance
 from hatchel.terms.dimension_kl import DimensionKL
+from hatchel.terms.disintegration import Disintegration
 from hatchel.terms.kl import KL
 from hatchel.terms.mmd import MMD
 from hatchel.terms.mutual_information import MutualInformation
@@ -74,6 +75,7 @@ def cases() -> dict[str, tuple[Latent, dict[str, object]]]:
         "dw": DimensionKL(by),
     }
     found: dict[str, tuple[Latent, dict[str, object]]] = {k: (Diagonal(4), v) for k, v in objectives().items()}
+    found["labels"] = (Diagonal(4), {"rec": rec, "kl": KL(), "split": 5 * Disintegration()})
     found["mixed"] = (Mixed(GROUPS), split)
     found["mixed learned"] = (Mixed(GROUPS, prior="whole"), split)
     joint = {name: Capacity(10, 1, 2, 10) * KL((name,)) for name in GROUPS}
@@ -97,7 +99,9 @@ def measure(latent: Latent, terms: dict[str, object]) -> dict[str, torch.Tensor]
     x, other = torch.rand(2, BATCH, 12, generator=torch.Generator().manual_seed(1)).unbind(0)
     module = torch.nn.parallel.DistributedDataParallel(system) if world() > 1 else system
     independent = own_rows(other) if system.objective.wants_independent_batch else None
-    loss = module(own_rows(x), 1000, 3, 0, independent)
+    factors = torch.randint(4, (BATCH, 2), generator=torch.Generator().manual_seed(2))
+    labelled = (own_rows(other), own_rows(factors)) if system.objective.wants_labels else None
+    loss = module(own_rows(x), 1000, 3, 0, independent, labelled)
     loss.total.backward()
     gradient = torch.cat([p.grad.flatten() for p in system.parameters()])
     return {"total": loss.total.detach(), "objective": loss.objective, "gradient": gradient}
