@@ -9,11 +9,15 @@ from torch import Tensor, nn
 
 from hatchel.distributed import gather
 from hatchel.spec import Spec
-from hatchel.trace import Partition, Trace
+from hatchel.trace import Partition, Posterior, Trace
 
 
 class Estimator(Spec, ABC, family="estimator", home="hatchel.estimators"):
     """How log q(z), or a ratio of such densities, is had."""
+
+    def accepts(self, q: Posterior) -> str:
+        """Why this latent cannot be estimated so; empty where it can."""
+        return ""
 
 
 class Density(Estimator, ABC):

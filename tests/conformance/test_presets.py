@@ -16,7 +16,7 @@ from hatchel.presets.preset import Preset, preset
 from hatchel.run import train
 from hatchel.spec import decode, encode
 from hatchel.training.loop import make_optimizer
-from hatchel.training.spec import RunSpec, build, resolved
+from hatchel.training.spec import Adam, RunSpec, build, resolved
 
 METHODS = Preset.members()
 DATA = "xy_squares"
@@ -45,7 +45,8 @@ def test_codec_and_digest(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", METHODS)
 def test_steps_lower_the_loss(kind: str) -> None:
-    spec = small(kind)
+    """At the default step size: in 30 steps a paper's own 1e-4 gets nowhere yet."""
+    spec = small(kind, optimizer=Adam())
     data = load(DATA)
     system: System = build(spec, data.shape)
     optimizer = make_optimizer(system, spec.with_fields(), torch.device("cpu"))
