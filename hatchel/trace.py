@@ -56,7 +56,7 @@ class Posterior(ABC):
 
     @abstractmethod
     def kl(self) -> Tensor | None:
-        """KL(q(z_s|x) || p(z_s)) per site in closed form, (B, S); None where there is none."""
+        """KL(q(z|x) || p(z)) in closed form, site by site (B, S), in sum over sites the whole; None where there is none."""
 
     @abstractmethod
     def rows(self, start: int, stop: int) -> Self:
@@ -65,6 +65,10 @@ class Posterior(ABC):
     @abstractmethod
     def gathered(self) -> Self:
         """The posteriors of the inputs of all ranks, with gradient."""
+
+    def mean_covariance(self) -> Tensor:
+        """E_x Cov[z|x] over the inputs here: (D, D). Diagonal unless a latent says else."""
+        return torch.diag(self.variance.mean(0))
 
     def columns(self, z: Tensor, block: Block) -> Tensor:
         """The coordinates of z that belong to a block: (B, width). One coordinate a site unless a latent says else."""
