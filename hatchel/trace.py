@@ -56,7 +56,7 @@ class Posterior(ABC):
 
     @abstractmethod
     def kl(self) -> Tensor | None:
-        """KL(q(z|x) || p(z)) in closed form, site by site (B, S), in sum over sites the whole; None where there is none."""
+        """KL(q(z|x) || p(z)) in closed form, as a sum over sites (B, S); None where there is none."""
 
     @abstractmethod
     def rows(self, start: int, stop: int) -> Self:

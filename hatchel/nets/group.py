@@ -88,7 +88,9 @@ def branches_of(widths: tuple[int, ...], together: int) -> int:
 def image_shape(shape: Shape, halvings: int, net: str) -> Shape:
     """The shape, if it is an image large enough to be halved so often."""
     if len(shape) != 3:
-        raise HatchelError(f"{net} needs images (channels, height, width); the data have shape {shape}. Set encoder=mlp")
+        raise HatchelError(
+            f"{net} needs images (channels, height, width); the data have shape {shape}. Set encoder=mlp"
+        )
     smallest = 1 << halvings
     if min(shape[1:]) < smallest:
         raise HatchelError(

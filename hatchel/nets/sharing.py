@@ -44,7 +44,9 @@ class Sharing(Encoder):
         depth -= (side // GRID).bit_length() - 1
         if depth < 1:
             most = (shape[1] // 2) ** 2
-            raise HatchelError(f"encoder=sharing has places for {most} sites in these images, not {sites}. Set a smaller dim")
+            raise HatchelError(
+                f"encoder=sharing has places for {most} sites in these images, not {sites}. Set a smaller dim"
+            )
         inputs, layers = shape[0], dict[str, nn.Module]()
         for i, outputs in enumerate(fitted(self.channels, depth - 1) if depth > 1 else (), 1):
             layers[f"conv{i}"] = convolution(inputs, outputs)

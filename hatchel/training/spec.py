@@ -109,6 +109,7 @@ def build(spec: RunSpec, shape: Shape) -> System:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(spec.seed)
         model = Model(spec.encoder, spec.latent, spec.decoder, spec.likelihood, shape)
-        # Any numbers do: the objective reads only the latent's sites and groups.
-        q = model.latent.posterior(torch.zeros(1, sum(spec.latent.widths)))
-        return System(model, Objective(spec.objective, q))
+        # Any numbers do: the objective reads only the latent's sites and groups and the shapes of the features.
+        with torch.no_grad():
+            q, encoded = model.eval().encode(torch.zeros(1, *shape))
+        return System(model.train(), Objective(spec.objective, q, encoded.features))
