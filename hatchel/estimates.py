@@ -30,6 +30,7 @@ class Estimates:
         self._critics = critics
         self._log_q: dict[tuple[Density, Block], Tensor] = {}
         self._ratios: dict[CriticKey, Tensor] = {}
+        self._layers: dict[tuple[str, bool, int], Tensor] = {}
         self._samples: dict[CriticKey, tuple[Tensor, Tensor]] = {}
 
     def log_q(self, by: Density, block: Block) -> Tensor:
@@ -83,8 +84,15 @@ class Estimates:
         """What is joined, and permuted to give the product: (rows, width) each."""
         t = self._trace
         if isinstance(compared, Pairs):
-            return [part.flatten(1) for part in compared.parts(t.q, z, t.features)]
+            return [self._members(compared, name, z) for name in (compared.left, compared.right)]
         return [t.q.columns(z, block) for block in compared]
+
+    def _members(self, pairs: Pairs, name: str, z: Tensor) -> Tensor:
+        # Once for all terms, so that the backward pass spreads a map's gradient over space once.
+        key = (name, pairs.pooled, pairs.together)
+        if key not in self._layers:
+            self._layers[key] = pairs.members(name, self._trace.q, z, self._trace.features).flatten(1)
+        return self._layers[key]
 
     def _product(self, parts: list[Tensor]) -> Tensor:
         """Every part permuted independently over the batch of all ranks; this rank's rows of the result."""

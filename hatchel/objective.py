@@ -127,7 +127,7 @@ class Objective(nn.Module):
 def _network(by: Critic, compared: Compared, q: Posterior, features: Features) -> CriticModule:
     """A critic's network for what it is to compare."""
     if isinstance(compared, Pairs):
-        left, right = (part.shape[1:] for part in compared.parts(q, q.mean, features))
+        left, right = (compared.members(n, q, q.mean, features).shape[1:] for n in (compared.left, compared.right))
         index = compared.index(left[0], right[0])
         if not len(index):
             raise HatchelError(f"there is no pair of different members of {compared.left} and {compared.right}")

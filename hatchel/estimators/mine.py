@@ -96,8 +96,8 @@ class PairNet(nn.Module):
             part.unflatten(1, layer).transpose(0, 1)  # (members, B, width)
             for part, layer in zip(rows.split(sizes, 1), self.layers, strict=True)
         )
-        from_left, from_right = self._first(a, self.left, self.first_left), self._first(b, self.right, self.first_right)
-        x = (from_left + from_right + self.identity).relu_()  # (P, B, hidden)
+        x = self._first(a, self.left, self.first_left)  # (P, B, hidden)
+        x = x.add_(self._first(b, self.right, self.first_right)).add_(self.identity).relu_()
         pairs, batch, _ = x.shape
         x = x.flatten(0, 1)[None] if self.shared else x
         for layer in self.hidden:

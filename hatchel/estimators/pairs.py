@@ -31,17 +31,14 @@ class Pairs:
     together: int = 1
     """Sites of the code that make one member."""
 
-    def parts(self, q: Posterior, z: Tensor, features: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Both layers' members: (B, members, width) each."""
-        return self._members(self.left, q, z, features), self._members(self.right, q, z, features)
-
     def index(self, left: int, right: int) -> Tensor:
         """The pairs, for so many members: (P, 2)."""
         pairs = torch.cartesian_prod(torch.arange(left), torch.arange(right))
         i, j = pairs.unbind(1)
         return pairs[i < j] if self.left == self.right else pairs[i != j]
 
-    def _members(self, name: str, q: Posterior, z: Tensor, features: Mapping[str, Tensor]) -> Tensor:
+    def members(self, name: str, q: Posterior, z: Tensor, features: Mapping[str, Tensor]) -> Tensor:
+        """Those of the layer of that name: (B, members, width)."""
         if name == CODE:
             sites = q.whole
             blocks = [sites[k : k + self.together] for k in range(0, len(sites), self.together)]

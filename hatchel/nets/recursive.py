@@ -7,7 +7,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from hatchel.nets.group import Branches, branches_of, convolution, image_shape
+from hatchel.nets.group import Branches, GroupedConv, branches_of, convolution, image_shape
 from hatchel.nets.part import Encoded, Encoder, Shape
 from hatchel.nets.router import AttentionRouter, FixedRouter, LinearRouter, Router
 from hatchel.spec import Count
@@ -102,8 +102,8 @@ class _Recursion(nn.Module):
 
 def _group(count: int, channels: tuple[int, ...], own: bool) -> nn.Sequential:
     """So many stacks of convolutions at once; without inputs of their own all read the same image."""
-    layers = [
-        convolution(i * (count if own or at else 1), o * count, count if own or at else 1)
-        for at, (i, o) in enumerate(pairwise(channels))
-    ]
-    return nn.Sequential(*layers)
+    if own:
+        return nn.Sequential(*(GroupedConv(count, i, o) for i, o in pairwise(channels)))
+    image, *inner = channels
+    first = convolution(image, inner[0] * count)
+    return nn.Sequential(first, *(convolution(i * count, o * count, count) for i, o in pairwise(inner)))

@@ -46,7 +46,7 @@ class Recurd(Preset):
     """What they see of a feature map: its mean over space, or all of it, as the paper's Table 10 suggests."""
     together: Count = 1
     """Latent dimensions each last encoder gives: 2 on CelebA."""
-    by: Estimator = MINE(hidden=64)
+    by: Estimator = MINE(hidden=32)
     """Four layers in the paper, which does not print their size."""
 
     def terms(self) -> Terms:

@@ -93,12 +93,17 @@ class RunSpec(Spec):
 
 def resolved(spec: RunSpec, data: Dataset) -> RunSpec:
     """The spec with every part that was left out chosen to fit the data."""
-    shape = data.shape
+    columns = Columns(data.columns) if data.likelihood == "columns" else None
+    return fitted(spec, data.shape, columns)
+
+
+def fitted(spec: RunSpec, shape: Shape, columns: Columns | None = None) -> RunSpec:
+    """The spec with every part that was left out chosen to fit items of this shape; `columns` for those of a table."""
     size = shape[-1]
     square = len(shape) == 3 and shape[1] == shape[2] and size >= 16 and size & (size - 1) == 0
     encoder = spec.encoder or (Conv() if square else Mlp())
     decoder = spec.decoder or (Deconv() if square else MlpDecoder())
-    likelihood = spec.likelihood or (Columns(data.columns) if data.likelihood == "columns" else Bernoulli())
+    likelihood = spec.likelihood or columns or Bernoulli()
     return spec.with_fields(encoder=encoder, decoder=decoder, likelihood=likelihood)
 
 
