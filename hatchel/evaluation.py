@@ -16,6 +16,7 @@ from hatchel.files import write_json
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.suite import Scores, measure
+from hatchel.progress import progress
 from hatchel.streams import generator
 
 if TYPE_CHECKING:
@@ -78,8 +79,9 @@ def encodings(run: Run, items: int = ITEMS, seed: int = 0, layers: bool = False)
     means: list[Tensor] = []
     deviations: list[Tensor] = []
     inner: dict[str, list[Tensor]] = {}
-    with torch.inference_mode():
+    with torch.inference_mode(), progress("encoding", count) as advance:
         for part in torch.from_numpy(chosen).split(512):
+            advance(len(part))
             q, encoded = model.encode(read(part))
             means.append(q.mean)
             deviations.append(q.variance.sqrt())

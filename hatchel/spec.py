@@ -156,7 +156,7 @@ def decode(cls: type[S], data: Any, path: str = "") -> S:
 def updated(spec: S, changes: Mapping[str, Any]) -> S:
     """`spec` with dotted fields changed: {"latent.dim": 16, "objective.tc.weight": 3}.
 
-    A new `kind` starts from that kind's own defaults.
+    A new `kind` starts from that kind's own defaults; a new name adds an entry where a field is a mapping.
     """
     data = encode(spec)
     for path, value in changes.items():
@@ -164,9 +164,8 @@ def updated(spec: S, changes: Mapping[str, Any]) -> S:
         node, where = data, ""
         for name in parents:
             where = f"{where}.{name}" if where else name
-            if not isinstance(node, dict) or name not in node:
-                raise unknown("field", name, cast(dict[str, Any], node) if isinstance(node, dict) else (), where=path)
-            node = cast(dict[str, Any], node)[name]
+            # A new name may be a new entry of a mapping; if it is not, decoding names the near matches.
+            node = cast(dict[str, Any], node).setdefault(name, {})
             if not isinstance(node, dict):
                 raise HatchelError(f"{path}: {where} has no fields of its own; set {where}=... instead")
         node = cast(dict[str, Any], node)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
 import torch
 from torch import Tensor
+
+from hatchel.distributed import gather
 
 Block = tuple[int, ...]
 """Latent sites taken together. A site is one Gaussian coordinate or one whole Concrete variable."""
@@ -59,12 +61,12 @@ class Posterior(ABC):
         """KL(q(z|x) || p(z)) in closed form, as a sum over sites (B, S); None where there is none."""
 
     @abstractmethod
-    def rows(self, start: int, stop: int) -> Self:
-        """The posteriors of some of the inputs."""
+    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+        """The same posteriors with every tensor that has a row for each input changed: sliced, or gathered."""
 
-    @abstractmethod
     def gathered(self) -> Self:
         """The posteriors of the inputs of all ranks, with gradient."""
+        return self.mapped(gather)
 
     def mean_covariance(self) -> Tensor:
         """E_x Cov[z|x] over the inputs here: (D, D). Diagonal unless a latent says else."""

@@ -44,13 +44,14 @@ def list_members(
         return
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     keys = [key for key in rows[0] if key != "fields"] if rows else ["name"]
     for key in keys:
         table.add_column(key, no_wrap=key == "name", style="cyan" if key == "name" else "")
     for row in rows:
-        table.add_row(*(str(row[key]) for key in keys))
+        table.add_row(*(Text(str(row[key])) for key in keys))  # Text: a bracket in a formula is no markup
     Console().print(table)
 
 

@@ -12,6 +12,7 @@ from hatchel.cli.data import app as data_app
 from hatchel.cli.evaluate import evaluate
 from hatchel.cli.listing import list_members
 from hatchel.cli.quickstart import quickstart
+from hatchel.cli.report import report
 from hatchel.cli.score import score
 from hatchel.cli.show import show
 from hatchel.cli.train import train
@@ -20,7 +21,7 @@ from hatchel.errors import HatchelError
 app = typer.Typer(
     name="hatchel",
     help="Learn codes in which each coordinate stands for one factor of variation, and measure whether it does.",
-    epilog="Start with: hatchel quickstart   ·   hatchel train factor_vae gamma=10 steps=2000   ·   hatchel list methods",
+    epilog="Start with: hatchel quickstart, then hatchel list methods, then hatchel train factor_vae gamma=10",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -29,6 +30,7 @@ app = typer.Typer(
 app.command()(quickstart)
 app.command()(train)
 app.command()(evaluate)
+app.command()(report)
 app.command()(score)
 app.command()(show)
 app.command(name="list")(list_members)

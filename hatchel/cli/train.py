@@ -29,7 +29,7 @@ def train(
 
     [bold]hatchel train beta_vae beta=4 data=shapes3d latent.dim=16 steps=20000 seed=1 --out runs/mine[/]
 
-    [bold]hatchel train beta_vae data=./photos[/]   a folder of images, an array (.npy, .npz, .h5) or a table (.csv, .parquet)
+    [bold]hatchel train beta_vae data=./photos[/]   a folder of images, or a .npy, .npz, .h5, .csv or .parquet file
 
     [bold]hatchel train runs/mine --resume[/]       after Ctrl-C, or with steps=40000 to train on
 

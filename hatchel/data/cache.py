@@ -24,8 +24,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.data.progress import progress
 from hatchel.errors import HatchelError
+from hatchel.progress import progress
 
 Part = Callable[[int, int], NDArray[Any]]
 """Makes items start to stop of an array."""

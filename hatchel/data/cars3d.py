@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import itertools
 import tarfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -67,10 +69,10 @@ class Cars3D(Source, kind="cars3d"):
         stream = _mats(place)
 
         def part(start: int, stop: int) -> Pixels:
-            found = [next(stream, None) for _ in range(start, stop)]
-            if None in [f and f[0] for f in found]:
+            found = list(itertools.islice(stream, stop - start))
+            if len(found) < stop - start:
                 raise HatchelError(f"{place} has fewer than {MODELS} car models (car_*_mesh.mat); fetch it again")
-            return np.stack([_model(*f) for f in found if f])
+            return np.stack([_model(name, file) for name, file in found])
 
         stat = place.stat()
         key = f"cars3d 1 {place.resolve()} {stat.st_size} {stat.st_mtime_ns}"
@@ -81,18 +83,19 @@ class Cars3D(Source, kind="cars3d"):
 
 
 def _mats(place: Path) -> Iterator[tuple[str, Any]]:
-    """Name and bytes of each model's file; in the tar's order, which is by name in the original."""
+    """Name and content of each model's file, in the order of the names."""
     if place.is_dir():
-        for path in sorted(place.rglob("car_*_mesh.mat")):
+        for path in sorted(place.rglob("car_*_mesh.mat"), key=lambda path: path.name):
             yield str(path), path
         return
     try:
         with tarfile.open(place) as archive:
-            for member in archive:
-                content = archive.extractfile(member) if Path(member.name).match("car_*_mesh.mat") else None
+            members = [m for m in archive.getmembers() if Path(m.name).match("car_*_mesh.mat")]
+            for member in sorted(members, key=lambda member: member.name):
+                content = archive.extractfile(member)
                 if content is not None:
                     yield member.name, io.BytesIO(content.read())
-    except (tarfile.TarError, OSError, EOFError) as error:
+    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
         raise HatchelError(f"{place} cannot be read ({error}); it may be truncated: fetch it again") from error
 
 

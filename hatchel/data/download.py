@@ -7,8 +7,8 @@ import urllib.request
 from pathlib import Path
 
 from hatchel.data.files import RemoteFile, by_hand, contents
-from hatchel.data.progress import progress
 from hatchel.errors import HatchelError
+from hatchel.progress import progress
 
 BLOCK = 1 << 18
 TIMEOUT = 30.0

@@ -17,6 +17,7 @@ from hatchel.data.factors import Factor, FactorSpace, Integers
 from hatchel.data.files import RemoteFile, located
 from hatchel.data.source import Source
 from hatchel.data.store import ArrayStore, DrawnStore, Pixels, halved
+from hatchel.data.threads import spread
 from hatchel.errors import HatchelError
 from hatchel.spec import local
 
@@ -73,20 +74,20 @@ class Painter:
     """Adds up the three layers of an item's geometry in the item's hues."""
 
     def __init__(self, layers: NDArray[np.int16], size: int) -> None:
-        self.layers = layers.reshape(-1, room.PIXELS**2 * 3)  # (geometry · surface · hue, 64 · 64 · 3)
+        self.kept = layers.reshape(-1, room.PIXELS**2 * 3)  # (geometry · surface · hue, 64 · 64 · 3)
+        self.layers = np.asarray(self.kept)  # without numpy's memory-map class, which is slow on small gathers
         self.size = size
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"layers": ArrayStore(self.layers), "size": self.size}
+        return {"layers": ArrayStore(self.kept), "size": self.size}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.layers, self.size = state["layers"].array, state["size"]
+        self.__init__(state["layers"].array, state["size"])
 
     def __call__(self, indices: Integers) -> Pixels:
         """uint8 (n, size, size, 3)."""
         out = np.empty((len(indices), self.layers.shape[1]), dtype=np.uint8)
-        for start in range(0, len(indices), CHUNK):
-            self._paint(indices[start : start + CHUNK], out[start : start + CHUNK])
+        spread(lambda start, stop: self._paint(indices[start:stop], out[start:stop]), len(indices), CHUNK)
         images = out.reshape(-1, room.PIXELS, room.PIXELS, 3)
         return images if self.size == room.PIXELS else halved(images)
 

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.data.factors import Factor, FactorSpace, Integers
+from hatchel.data.threads import spread
 
 PIXELS = 64
 HALF = 9.6
 UNIT = 256  # vertices are integers in 1/256 px
 TALLEST = 28  # rows that the largest sprite can touch
 CROSSINGS = 4  # edges that a row can cross: two, or four through the lobes of the heart
-CHUNK = 512  # images rendered at once: their temporaries stay in the processor's cache
+CHUNK = 256  # images rendered at once: their temporaries stay in the processor's cache
 
 SPACE = FactorSpace(
     (
@@ -47,8 +48,7 @@ class Raster(NamedTuple):
 def render(indices: Integers) -> NDArray[np.uint64]:
     """The images of these items: (n, 64) rows, pixel i of a row in bit i."""
     out = np.zeros((len(indices), PIXELS), dtype=np.uint64)
-    for start in range(0, len(indices), CHUNK):
-        _render(indices[start : start + CHUNK], out[start : start + CHUNK])
+    spread(lambda start, stop: _render(indices[start:stop], out[start:stop]), len(indices), CHUNK)
     return out
 
 

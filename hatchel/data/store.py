@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.data.factors import Integers
+from hatchel.data.threads import spread
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -51,9 +52,12 @@ class ArrayStore(Store):
 
     def __getstate__(self) -> dict[str, Any]:
         # A worker process opens a memory map by its name; pickled as it is, the whole array would travel.
-        a = self.array
-        if isinstance(a, np.memmap) and a.filename:
-            return {"file": (str(a.filename), a.dtype.str, a.offset, a.shape)}
+        a = root = self.array
+        while isinstance(root.base, np.memmap):  # a view has the offset of what it is a view of
+            root = root.base
+        if isinstance(a, np.memmap) and isinstance(root, np.memmap) and a.filename and a.flags.c_contiguous:
+            offset = root.offset + a.ctypes.data - root.ctypes.data
+            return {"file": (str(a.filename), a.dtype.str, offset, a.shape)}
         return {"array": a}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -94,6 +98,14 @@ class BitStore(Store):
         self.words = words
         self.n = n
         self.size = size
+        self._plain: NDArray[np.uint64] | None = None
+        self._fetch: Words
+        if isinstance(words, np.ndarray):
+            # The same memory without numpy's memory-map class, which costs more than gathering a small batch does.
+            self._plain = plain = np.asarray(words)
+            self._fetch = lambda indices: plain.take(indices, axis=0)
+        else:
+            self._fetch = words
 
     def __getstate__(self) -> dict[str, Any]:
         words = ArrayStore(self.words) if isinstance(self.words, np.ndarray) else self.words
@@ -101,8 +113,7 @@ class BitStore(Store):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         words = state["words"]
-        self.words = words.array if isinstance(words, ArrayStore) else words
-        self.n, self.size = state["n"], state["size"]
+        self.__init__(words.array if isinstance(words, ArrayStore) else words, state["n"], state["size"])
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -114,7 +125,7 @@ class BitStore(Store):
 
     def rows(self, indices: Integers) -> NDArray[np.uint64]:
         """The packed images (n, 64)."""
-        return np.take(self.words, indices, axis=0) if isinstance(self.words, np.ndarray) else self.words(indices)
+        return self._fetch(indices)
 
     def take(self, indices: Integers) -> Pixels:
         """uint8 (n, H, W, 1)."""
@@ -130,7 +141,7 @@ class BitStore(Store):
         def packed(indices: Integers) -> Pixels:
             return self.rows(indices).astype("<u8", copy=False).view(np.uint8)
 
-        array = self.words.view(np.uint8) if isinstance(self.words, np.ndarray) else None
+        array = self._plain.view(np.uint8) if self._plain is not None else None
         return _on_device(array, packed, device)
 
     def finish(self, batch: Tensor) -> Tensor:
@@ -184,8 +195,14 @@ def scaled(batch: Tensor) -> Tensor:
     if batch.ndim == 2:
         return batch
     if batch.device.type == "cpu":
-        # By numpy in this thread: torch would share out work of a tenth of a millisecond, and wait on busy machines.
-        floats = torch.from_numpy(np.divide(batch.numpy(), np.float32(255), dtype=np.float32))
+        # By numpy: torch shares out even work of a tenth of a millisecond, and waits for its threads on busy machines.
+        pixels, out = batch.numpy(), np.empty(batch.shape, dtype=np.float32)
+
+        def divide(start: int, stop: int) -> None:
+            np.divide(pixels[start:stop], np.float32(255), out=out[start:stop], dtype=np.float32)
+
+        spread(divide, len(out), 16)
+        floats = torch.from_numpy(out)
     else:
         floats = batch.float().div_(255)
     return floats.permute(0, 3, 1, 2)
@@ -196,10 +213,14 @@ def unpacked(batch: Tensor, size: int) -> Tensor:
     import torch
 
     if batch.device.type == "cpu":
-        # One lookup of several floats a byte: much faster than shifts, which make eight integers first.
         table, codes = (_EIGHT, batch.numpy()) if size == 64 else (_TWO, _counts(batch.numpy()))
         floats = np.empty((*codes.shape, table.shape[1]), dtype=np.float32)
-        np.take(table, codes, axis=0, out=floats, mode="clip")
+
+        def look_up(start: int, stop: int) -> None:
+            # Several floats a byte: much faster than shifts, which make eight integers first.
+            np.take(table, codes[start:stop].astype(np.intp), axis=0, out=floats[start:stop], mode="wrap")
+
+        spread(look_up, len(codes), 64)
         return torch.from_numpy(floats.reshape(-1, 1, size, size))
     return shifted(batch, size)
 
@@ -242,4 +263,6 @@ def _on_device(
     if device != "cpu" and array is not None and array.nbytes <= FITS:
         kept = torch.from_numpy(np.array(array)).to(device)
         return lambda indices: kept.index_select(0, indices.to(device))
+    if device == "cpu":
+        return lambda indices: torch.from_numpy(take(indices.numpy(force=True)))
     return lambda indices: torch.from_numpy(take(indices.numpy(force=True))).to(device, non_blocking=True)

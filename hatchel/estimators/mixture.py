@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
 from hatchel.trace import Partition, Posterior
 
@@ -20,31 +21,75 @@ BUDGET = 2**22
 def log_mixture(q: Posterior, z: Tensor, blocks: Partition, log_weights: LogWeights, budget: int = BUDGET) -> Tensor:
     """log sum_j w_ij q(z_i,block | x_j) for codes z (R, D) under the posteriors q of B inputs: (len(blocks), R).
 
-    Rows and columns are taken in tiles; with gradient, a tile is recomputed in the backward pass rather than kept.
+    Rows and columns are taken in tiles; with gradient, a tile is computed again in the backward pass, not kept.
     """
-    rows, columns = z.shape[0], q.mean.shape[0]
-    cost = len(blocks) + len(q.sites)
-    tile_columns = max(1, min(columns, budget // (cost * min(rows, 64))))
-    tile_rows = max(1, min(rows, budget // (cost * tile_columns)))
-    single = tile_rows >= rows and tile_columns >= columns
-    recompute = torch.is_grad_enabled() and not single
+    plan = _Plan(q, blocks, log_weights, z.shape[0], budget)
+    if plan.single:
+        return plan.tile(q, z, 0, 0)
+    inputs: list[Tensor] = []
+    q.mapped(lambda t: inputs.append(t) or t)
+    result = _Streamed.apply(plan, z, *inputs)
+    assert isinstance(result, Tensor)
+    return result
 
-    def tile(top: int, left: int) -> Tensor:
-        bottom, right = min(rows, top + tile_rows), min(columns, left + tile_columns)
 
-        def values() -> Tensor:
-            part = q if single else q.rows(left, right)
-            cross = part.cross_log_prob(z[top:bottom], blocks)
-            return torch.logsumexp(cross + log_weights(top, bottom, left, right), 2)
+@dataclass
+class _Plan:
+    """What is summed, and in which tiles."""
 
-        if not recompute:
-            return values()
-        result = checkpoint(values, use_reentrant=False, preserve_rng_state=False)
-        assert isinstance(result, Tensor)
-        return result
+    q: Posterior
+    blocks: Partition
+    log_weights: LogWeights
+    rows: int
+    budget: int
 
-    bands: list[Tensor] = []
-    for top in range(0, rows, tile_rows):
-        band = [tile(top, left) for left in range(0, columns, tile_columns)]
-        bands.append(band[0] if len(band) == 1 else torch.logsumexp(torch.stack(band), 0))
-    return bands[0] if len(bands) == 1 else torch.cat(bands, 1)
+    def __post_init__(self) -> None:
+        self.columns = self.q.mean.shape[0]
+        cost = len(self.blocks) + len(self.q.sites)
+        self.width = max(1, min(self.columns, self.budget // (cost * min(self.rows, 64))))
+        self.height = max(1, min(self.rows, self.budget // (cost * self.width)))
+        self.single = self.height >= self.rows and self.width >= self.columns
+
+    def corners(self) -> Iterator[tuple[int, int]]:
+        for top in range(0, self.rows, self.height):
+            for left in range(0, self.columns, self.width):
+                yield top, left
+
+    def tile(self, q: Posterior, z: Tensor, top: int, left: int) -> Tensor:
+        """The sum over one tile's columns for its rows: (len(blocks), height)."""
+        bottom, right = min(self.rows, top + self.height), min(self.columns, left + self.width)
+        cross = q.mapped(lambda t: t[left:right]).cross_log_prob(z[top:bottom], self.blocks)
+        return torch.logsumexp(cross + self.log_weights(top, bottom, left, right), 2)
+
+
+class _Streamed(torch.autograd.Function):
+    """Outputs and gradients are allocated once and filled tile by tile.
+
+    (torch.utils.checkpoint would do, but the small things it keeps of each tile land between the tiles' large blocks,
+    and the heap grows as if every tile had been kept.)
+    """
+
+    @staticmethod
+    def forward(ctx: Any, plan: _Plan, z: Tensor, *inputs: Tensor) -> Tensor:
+        total = z.new_full((len(plan.blocks), plan.rows), -torch.inf)
+        for top, left in plan.corners():
+            rows = slice(top, top + plan.height)
+            total[:, rows] = torch.logaddexp(total[:, rows], plan.tile(plan.q, z, top, left))
+        ctx.plan = plan
+        ctx.save_for_backward(total, z, *inputs)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        plan: _Plan = ctx.plan
+        total, *saved = ctx.saved_tensors
+        leaves = [t.detach().requires_grad_() for t in saved]
+        z, inputs = leaves[0], iter(leaves[1:])
+        q = plan.q.mapped(lambda _: next(inputs))
+        for top, left in plan.corners():
+            rows = slice(top, top + plan.height)
+            with torch.enable_grad():
+                part = plan.tile(q, z, top, left)
+            # d log(sum of parts) / d log(part) = part / sum.
+            part.backward(gradients[0][:, rows] * (part.detach() - total[:, rows]).exp())
+        return (None, *(leaf.grad for leaf in leaves))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Self
 
 import torch
 from torch import Tensor
 
-from hatchel.distributed import gather, own_rows, world
+from hatchel.distributed import own_rows, world
 from hatchel.latents.latent import Latent, LatentModule
 from hatchel.spec import Count
 from hatchel.trace import Block, Partition, Posterior
@@ -87,13 +88,9 @@ class DiagonalGaussian(Posterior):
         """KL = (mu^2 + sigma^2 - 1 - log sigma^2) / 2 per coordinate (Kingma & Welling 2014, App. B)."""
         return 0.5 * (self.mean.square() + self.variance - 1 - self.log_variance)
 
-    def rows(self, start: int, stop: int) -> Self:
-        """Some of the inputs."""
-        return type(self)(self.mean[start:stop], self.log_variance[start:stop])
-
-    def gathered(self) -> Self:
-        """All ranks' inputs."""
-        return type(self)(gather(self.mean), gather(self.log_variance))
+    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+        """Mean and log-variance changed alike."""
+        return type(self)(change(self.mean), change(self.log_variance))
 
     def _at(self, block: Block) -> DiagonalGaussian:
         return DiagonalGaussian(self.mean[:, list(block)], self.log_variance[:, list(block)])

@@ -14,7 +14,7 @@ from hatchel.spec import NonNegative
 
 
 class ActiveUnits(Metric):
-    """The number of dimensions with Var_x(mu_d(x)) > 0.01 (Burda et al. 2016, Sec. 5.2)."""
+    """The number of dimensions with Var_x(mu_d(x)) > 0.01 (Burda et al. 2016)."""
 
     needs: ClassVar[tuple[str, ...]] = ()
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Labels, Seed
 from hatchel.metrics.interventions import SameValue, fixed_factors
+from hatchel.metrics.linear import logistic_regression
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -33,25 +34,31 @@ class BetaVAEScore(Metric):
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         """See the class."""
-        from sklearn.linear_model import LogisticRegression
-
-        (train, train_labels), (test, test_labels) = (self._points(probe, count, rng) for count in self.points)
         if len(probe.varying) == 1:
             return self.result(probe, 1.0, parts={"train": 1.0}, notes=["one factor only: nothing to tell apart"])
-        model = LogisticRegression(C=1.0, max_iter=100, random_state=0).fit(train, train_labels)
-        parts = {"train": float(model.score(train, train_labels))}
-        return self.result(probe, float(model.score(test, test_labels)), parts=parts)
+        (train, train_labels), (test, test_labels) = (self._points(probe, count, rng) for count in self.points)
+        model = logistic_regression(train, train_labels)
+        right = [model.scores(x).argmax(axis=1) == y for x, y in ((train, train_labels), (test, test_labels))]
+        return self.result(probe, right[1].mean(), parts={"train": float(right[0].mean())})
 
     def _points(self, probe: Probe, points: int, rng: np.random.Generator) -> tuple[Float, Labels]:
         features: list[Float] = []
         labels: list[NDArray[np.int64]] = []
         columns = probe.once(("columns",), lambda: np.ascontiguousarray(probe.codes.T))  # (D, n)
-        for factor, count in fixed_factors(probe, points, rng):
+        for label, (factor, count) in enumerate(fixed_factors(probe, points, rng)):
             left = rng.integers(probe.n, size=(count, self.pairs))
             right = SameValue.of(probe, factor).draw(left, rng)
-            features.append(np.stack([np.abs(c[left] - c[right]).mean(axis=1) for c in columns], axis=1))
-            labels.append(np.full(count, factor))
+            features.append(np.stack([_distance(c, left, right) for c in columns], axis=1))
+            labels.append(np.full(count, label))
         return np.concatenate(features), np.concatenate(labels)
+
+
+def _distance(column: Float, left: NDArray[np.int64], right: NDArray[np.int64]) -> Float:
+    """(points,): mean over pairs of |z_left - z_right|."""
+    apart = column.take(left)
+    apart -= column.take(right)
+    np.abs(apart, out=apart)
+    return apart.mean(axis=1)
 
 
 def beta_vae_score(

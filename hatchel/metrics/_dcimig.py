@@ -16,7 +16,7 @@ from hatchel.spec import Count
 
 
 class DCIMIG(Metric):
-    """The largest gap among the dimensions that each factor leads, over all entropy (Sepliarskaia et al. 2019, Sec. 4).
+    """The largest gap among the dimensions that each factor leads, over all entropy (Sepliarskaia et al. 2019).
 
     g_d = I(z_d; v_j) - max_{k != j} I(z_d; v_k),  j = argmax_k;  S_k = max g_d over the d that v_k leads (or 0);
     DCIMIG = sum_k S_k / sum_k H(v_k).

@@ -60,7 +60,7 @@ class Disintegration(Metric):
             result[:, probe.varying] = shared[:, probe.varying] / probe.entropies[probe.varying]
             return result
         values = probe.values
-        if values is None or not np.issubdtype(values.dtype, np.number):
+        if values is None or not probe.numeric[probe.varying].all():
             raise HatchelError("disintegration: R² needs factors that are numbers; use by='information'")
         codes = probe.codes - probe.codes.mean(axis=0)
         for k in probe.varying:

@@ -35,17 +35,24 @@ class ELBOTerms(Metric):
         prior = -0.5 * (q.draws.T**2 + np.log(2 * np.pi))  # (D, S)
         per_dimension = (q.given_x - q.sites).mean(axis=1)
         parts = {
-            "mutual_information": float((q.given_x.sum(axis=0) - q.joint).mean()),
+            "mutual_information": float((q.together - q.joint).mean()),
             "total_correlation": float((q.joint - q.sites.sum(axis=0)).mean()),
             "dimension_kl": float((q.sites - prior).sum(axis=0).mean()),
             "mutual_information_per_dimension": {f"z{d}": float(v) for d, v in enumerate(per_dimension)},
         }
-        value = float((q.given_x - prior).sum(axis=0).mean())
+        value = float((q.together - prior.sum(axis=0)).mean())
         return self.result(probe, value, parts=parts, notes=q.notes)
 
 
 def elbo_terms(
-    codes: Any, std: Any, *, draws: int = DRAWS, posteriors: int = POSTERIORS, seed: Seed = 0, bootstrap: int = 0
+    codes: Any,
+    std: Any,
+    *,
+    noise: Any = None,
+    draws: int = DRAWS,
+    posteriors: int = POSTERIORS,
+    seed: Seed = 0,
+    bootstrap: int = 0,
 ) -> Score:
     """I(x;z), TC and dimension-wise KL of q(z|x) = N(`codes`, `std`^2), both (n, D); see ELBOTerms.
 
@@ -53,4 +60,4 @@ def elbo_terms(
     >>> round(terms.parts["mutual_information"], 4)
     0.6931
     """
-    return ELBOTerms(draws, posteriors).score(Probe(codes, std=std), seed, bootstrap)
+    return ELBOTerms(draws, posteriors).score(Probe(codes, std=std, noise=noise), seed, bootstrap)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hatchel.errors import HatchelError
-from hatchel.metrics.aggregate import DRAWS, POSTERIORS, Aggregate, log_joint
+from hatchel.metrics.aggregate import DRAWS, POSTERIORS, Aggregate, log_given, log_joint
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
@@ -20,7 +20,7 @@ class InformationIsolation(Metric):
     """I(z_S; x) - sum_{i in S} I(z_i; x): 0 where the dimensions of S inform about different things (paper 002, Eq. 6).
 
     Equal to E_x KL(q(z_S|x) || prod q(z_i|x)) - KL(q(z_S) || prod q(z_i)): `conditional` and `marginal` in the parts.
-    For a diagonal q(z|x) the first is 0.
+    The first is 0 for independent noise and -1/2 log det R_S for noise with the correlation matrix R.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("std",)
@@ -41,16 +41,19 @@ class InformationIsolation(Metric):
                 f"information_isolation: subset {subset}: expected dimensions 0 to {probe.dims - 1}, each once"
             )
         index = list(subset)
-        joint = q.joint
+        within = None if probe.noise is None else probe.noise[np.ix_(index, index)]
+        joint, given = q.joint, q.together
         if len(subset) < probe.dims:
             assert probe.std is not None
-            joint = log_joint(probe.codes[q.rows][:, index], probe.std[q.rows][:, index], q.draws[:, index])
-        together = float((q.given_x[index].sum(axis=0) - joint).mean())
+            mean, std = probe.codes[q.rows][:, index], probe.std[q.rows][:, index]
+            joint = log_joint(mean, std, q.draws[:, index], within)
+            given = log_given(mean[q.own], std[q.own], q.draws[:, index], within)
+        together = float((given - joint).mean())
         single = (q.given_x[index] - q.sites[index]).mean(axis=1)
         parts = {
             "together": together,
             "singly": {f"z{d}": float(v) for d, v in zip(subset, single, strict=True)},
-            "conditional": 0.0,
+            "conditional": 0.0 if within is None else float(-0.5 * np.linalg.slogdet(within)[1]),
             "marginal": float((joint - q.sites[index].sum(axis=0)).mean()),
         }
         return self.result(probe, together - single.sum(), parts=parts, notes=q.notes)
@@ -60,6 +63,7 @@ def information_isolation(
     codes: Any,
     std: Any,
     *,
+    noise: Any = None,
     subset: Sequence[int] | None = None,
     draws: int = DRAWS,
     posteriors: int = POSTERIORS,
@@ -68,4 +72,4 @@ def information_isolation(
 ) -> Score:
     """I(z_S; x) - sum I(z_i; x) of q(z|x) = N(`codes`, `std`^2), both (n, D); see InformationIsolation."""
     metric = InformationIsolation(None if subset is None else tuple(subset), draws, posteriors)
-    return metric.score(Probe(codes, std=std), seed, bootstrap)
+    return metric.score(Probe(codes, std=std, noise=noise), seed, bootstrap)

@@ -17,7 +17,7 @@ from hatchel.spec import Count, Share
 
 
 class IRS(Metric):
-    """How little each dimension moves while its best factor is held fixed (Suter et al. 2019, Sec. 4).
+    """How little each dimension moves while its best factor is held fixed (Suter et al. 2019).
 
     IRS_dk = 1 - mean over values v of quantile |z_d - E[z_d | v_k = v]| / max |z_d - E z_d|; the largest over factors,
     averaged over dimensions with the weights max |z_d - E z_d|.

@@ -17,7 +17,7 @@ from hatchel.spec import Count
 
 
 class JEMMIG(Metric):
-    """JEMMIG_k = H(z_i, v_k) - I(z_i; v_k) + I(z_j; v_k), i and j the two most informative (Do & Tran 2020, Eq. 11).
+    """JEMMIG_k = H(z_i, v_k) - I(z_i; v_k) + I(z_j; v_k), i and j the two most informative (Do & Tran 2020).
 
     Mean over factors, in nats; lower is better. `normalised` is 1 - JEMMIG_k / (H(v_k) + log bins), from 0 to 1, higher
     is better; parts hold both.

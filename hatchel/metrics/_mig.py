@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hatchel.errors import unknown
+from hatchel.errors import HatchelError, unknown
 from hatchel.metrics.aggregate import Aggregate
 from hatchel.metrics.information import gap
 from hatchel.metrics.inputs import Seed
@@ -30,7 +30,7 @@ class MIG(Metric):
     factors: tuple[str, ...] | None = None
     "Names of the factors to average over; all that vary by default. Chen et al. leave out shape."
     estimator: Literal["bins", "aggregate"] = "bins"
-    "I from binned codes, or by Monte Carlo over the exact aggregate posterior (Chen et al. 2018, App. C)."
+    "I from binned codes, or by Monte Carlo over the exact aggregate posterior (Chen et al. 2018)."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         """See the class."""
@@ -42,6 +42,8 @@ class MIG(Metric):
             if name not in probe.names:
                 raise unknown("factor", name, probe.names, where="mig")
         used = [k for k in probe.varying if self.factors is None or probe.names[k] in self.factors]
+        if not used:
+            raise HatchelError(f"mig: none of {', '.join(self.factors or ())} takes more than one value")
         gaps = gap(information)[used] / probe.entropies[used]
         parts = {probe.names[k]: float(g) for k, g in zip(used, gaps, strict=True)}
         return self.result(probe, gaps.mean(), parts=parts, matrix=information)

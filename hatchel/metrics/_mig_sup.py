@@ -16,7 +16,7 @@ from hatchel.spec import Count
 
 
 class MIGSup(Metric):
-    """Mean over dimensions of the gap between the two factors it informs about most (Li et al. 2020, Eq. 8).
+    """Mean over dimensions of the gap between the two factors it informs about most (Li et al. 2020).
 
     MIG-sup = 1/D sum_d (I_n(z_d; v_j) - max_{k != j} I_n(z_d; v_k)),  I_n = I / H(v_k),  j = argmax_k I_n(z_d; v_k)
     """

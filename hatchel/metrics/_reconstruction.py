@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hatchel.errors import HatchelError
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
+
+TILE = 256
+"""Images at a time."""
 
 
 class Reconstruction(Metric):
@@ -25,21 +29,28 @@ class Reconstruction(Metric):
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         """See the class."""
         assert probe.images is not None
-        images, rebuilt = (a.reshape(len(a), -1).astype(np.float64) for a in probe.images)
+        images, rebuilt = probe.images
         if images.shape != rebuilt.shape:
-            raise HatchelError(f"reconstruction: shapes differ: {probe.images[0].shape} and {probe.images[1].shape}")
-        for name, values in (("images", images), ("reconstructions", rebuilt)):
-            if not ((values >= 0) & (values <= 1)).all():
-                raise HatchelError(f"reconstruction: {name} must lie between 0 and 1 (probabilities, not logits)")
-        with np.errstate(divide="ignore"):
-            on, off = np.maximum(np.log(rebuilt), -100), np.maximum(np.log1p(-rebuilt), -100)
-        entropy = -(images * on + (1 - images) * off)
-        parts = {
-            "bernoulli_nats_per_image": float(entropy.sum(axis=1).mean()),
-            "mse_per_pixel": float(((images - rebuilt) ** 2).mean()),
-            "bce_per_pixel": float(entropy.mean()),
+            raise HatchelError(f"reconstruction: shapes differ: {images.shape} and {rebuilt.shape}")
+        count, pixels = len(images), int(np.prod(images.shape[1:]))
+        parts = [_sums(images[i : i + TILE], rebuilt[i : i + TILE]) for i in range(0, count, TILE)]
+        entropy, squares = np.sum(parts, axis=0)
+        named = {
+            "bernoulli_nats_per_image": float(entropy / count),
+            "mse_per_pixel": float(squares / count / pixels),
+            "bce_per_pixel": float(entropy / count / pixels),
         }
-        return self.result(probe, parts["bernoulli_nats_per_image"], parts=parts)
+        return self.result(probe, named["bernoulli_nats_per_image"], parts=named, n=count)
+
+
+def _sums(images: NDArray[Any], rebuilt: NDArray[Any]) -> tuple[float, float]:
+    x, p = images.astype(np.float64), rebuilt.astype(np.float64)
+    for name, values in (("images", x), ("reconstructions", p)):
+        if not ((values >= 0) & (values <= 1)).all():
+            raise HatchelError(f"reconstruction: {name} must lie between 0 and 1 (probabilities, not logits)")
+    with np.errstate(divide="ignore"):
+        on, off = np.maximum(np.log(p), -100), np.maximum(np.log1p(-p), -100)
+    return float(-(x * on + (1 - x) * off).sum()), float(((x - p) ** 2).sum())
 
 
 def reconstruction(images: Any, rebuilt: Any, *, seed: Seed = 0, bootstrap: int = 0) -> Score:

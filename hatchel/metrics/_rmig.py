@@ -17,7 +17,7 @@ from hatchel.spec import Count
 
 
 class RMIG(Metric):
-    """The gap between the two most informative dimensions, with I(z_d; v_k) from q(z|x) itself (Do & Tran 2020, Eq. 9).
+    """The gap between the two most informative dimensions, with I(z_d; v_k) from q(z|x) itself (Do & Tran 2020).
 
     RMIG_k = I(z_i; v_k) - I(z_j; v_k) in nats (the parts); the value is the mean of RMIG_k / H(v_k).
     """

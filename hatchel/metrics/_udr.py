@@ -14,9 +14,12 @@ from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 from hatchel.spec import NonNegative, Positive
 
+SWEEPS = 1000
+"""Of the lasso over all dimensions, at most."""
+
 
 class UDR(Metric):
-    """How well a model's dimensions match those of other models one to one (Duan et al. 2020, Eq. 3 and 4).
+    """How well a model's dimensions match those of other models one to one (Duan et al. 2020).
 
     For a pair of models with R = |similarity| of their dimensions: 1/(a + b) (sum_j r_j^2 / sum_i R_ij + sum_i r_i^2 /
     sum_j R_ij), r the largest of a column or row, sums over the a and b informative dimensions. The value is the median
@@ -75,9 +78,17 @@ def _correlation(left: Float, right: Float) -> Float:
 
 
 def _lasso(left: Float, right: Float, alpha: float) -> Float:
-    from sklearn.linear_model import Lasso
-
-    return np.abs(Lasso(alpha=alpha).fit(left, right).coef_.reshape(right.shape[1], left.shape[1])).T
+    """(a, b): |w| of min 1/(2n) |right - left w|² + alpha |w|_1 for every column of `right`, by coordinate descent."""
+    gram, target = left.T @ left / len(left), left.T @ right / len(left)
+    weights = np.zeros_like(target)
+    for _ in range(SWEEPS):
+        before = weights.copy()
+        for i in range(len(gram)):
+            rest = target[i] - gram[i] @ weights + gram[i, i] * weights[i]
+            weights[i] = np.sign(rest) * np.maximum(np.abs(rest) - alpha, 0.0) / gram[i, i]
+        if np.abs(weights - before).max() < 1e-10:
+            break
+    return np.abs(weights)
 
 
 def udr(

@@ -51,24 +51,28 @@ def matrix(value: Any, name: str, rows: int | None = None) -> Matrix:
     return result
 
 
-def table(value: Any, name: str, rows: int) -> NDArray[Any]:
-    """Factor values (n, K) of any sortable type: numbers, booleans or strings."""
+def table(value: Any, name: str, rows: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Factor values (n, K), and which columns are numbers; words become numbers in alphabetical order."""
     result = array(value, name)
-    if result.dtype == np.object_:
-        result = result.astype(np.str_)
-    if np.issubdtype(result.dtype, np.number) or result.dtype == np.bool_:
-        if np.issubdtype(result.dtype, np.integer) and result.ndim <= 2:
-            if result.ndim == 1:
-                result = result[:, None]
-        else:
-            result = matrix(result, name)
-    elif result.ndim == 1:
-        result = result[:, None]
+    result = result[:, None] if result.ndim == 1 else result
     if result.ndim != 2:
         raise HatchelError(f"{name}: expected rows x factors, got shape {result.shape}")
     if len(result) != rows:
         raise HatchelError(f"{name}: {len(result)} rows, but the codes have {rows}; give one row per code")
-    return result
+    if np.issubdtype(result.dtype, np.integer):
+        return result, np.ones(result.shape[1], dtype=np.bool_)
+    if np.issubdtype(result.dtype, np.number) or result.dtype == np.bool_:
+        return matrix(result, name), np.ones(result.shape[1], dtype=np.bool_)
+    columns = [_numbers(result[:, k]) for k in range(result.shape[1])]
+    return matrix(np.stack([c for c, _ in columns], axis=1), name), np.array([numeric for _, numeric in columns])
+
+
+def _numbers(column: NDArray[Any]) -> tuple[Matrix, bool]:
+    """A column of a mixed table: its numbers, or the numbers of its words."""
+    try:
+        return column.astype(np.float64), True
+    except (ValueError, TypeError):
+        return np.unique(column.astype(np.str_), return_inverse=True)[1].astype(np.float64), False
 
 
 def factor_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
@@ -78,5 +82,5 @@ def factor_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     if len(names) != count:
         raise HatchelError(f"names: {len(names)} names for {count} factors")
     if len(set(names)) != count:
-        raise HatchelError(f"names: {', '.join(names)}: every factor needs its own name")
+        raise HatchelError(f"names: {', '.join(map(str, names))}: every factor needs its own name")
     return tuple(str(n) for n in names)

@@ -13,10 +13,12 @@ class SameValue:
     """An index from every value of one factor to its rows: the rows sorted by value, and where each value starts."""
 
     def __init__(self, labels: Labels) -> None:
-        self.labels = labels
+        counts = np.bincount(labels)
+        starts = np.cumsum(counts) - counts
         self.order = np.argsort(labels, kind="stable")
-        self.counts = np.bincount(labels)
-        self.starts = np.cumsum(self.counts) - self.counts
+        self.starts = starts
+        self._first = starts[labels]  # (n,) of every row: where the rows with its value start in `order`
+        self._count = counts[labels].astype(np.float64)  # (n,) and how many there are
 
     @classmethod
     def of(cls, probe: Probe, factor: int) -> SameValue:
@@ -25,12 +27,13 @@ class SameValue:
 
     def draw(self, like: NDArray[np.int64], rng: np.random.Generator, size: int | None = None) -> NDArray[np.int64]:
         """Rows with the same value as each row of `like`, uniformly and with replacement: like's shape (x size)."""
-        values = self.labels[like]
-        if size is not None:
-            values = values[..., None]
         shape = like.shape if size is None else (*like.shape, size)
-        offset = (rng.random(shape) * self.counts[values]).astype(np.int64)
-        return self.order[self.starts[values] + offset]
+        like = like if size is None else like[..., None]
+        offset = rng.random(shape)
+        offset *= self._count.take(like)
+        places = offset.astype(np.int64)
+        places += self._first.take(like)
+        return self.order.take(places)
 
 
 def fixed_factors(probe: Probe, votes: int, rng: np.random.Generator) -> list[tuple[int, int]]:

@@ -58,8 +58,7 @@ def heat_maps(path: Path, drawn: Sequence[Panel], factors: Sequence[str]) -> Non
     size = (margin + len(drawn) * width + (len(drawn) - 1) * gutter + 0.95, top + height + bottom)
     figure = Figure(figsize=size, facecolor=PAPER)
     FigureCanvasAgg(figure)
-    ramp = LinearSegmentedColormap.from_list("hatchel", RAMP)
-    ramp.set_bad("#ffffff")
+    ramp = LinearSegmentedColormap.from_list("hatchel", RAMP).with_extremes(bad=PAPER)
     image = None
     for i, panel in enumerate(drawn):
         left = margin + i * (width + gutter)

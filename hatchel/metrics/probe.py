@@ -21,6 +21,9 @@ TRAIN, TEST = 10_000, 5_000
 class Probe:
     """What is known of n rows: codes (n, D), factors (n, K), and optionally samples, deviations, features, ...
 
+    `std` are the deviations of q(z|x), (n, D) or (D,); `noise` the correlation matrix (D, D) of its noise, independent
+    by default. `images` are images and reconstructions of all rows or of the first so many.
+
     `train` and `test` are row numbers, or how many rows to draw without replacement (default 10,000 and 5,000; of
     fewer than 15,000 rows two thirds and one third). Every metric that fits a predictor uses this one split. A factor
     is discrete unless `continuous` says so or, where that is not given, unless its values are fractions that hardly
@@ -36,6 +39,7 @@ class Probe:
         continuous: Sequence[bool] | bool | None = None,
         samples: Any = None,
         std: Any = None,
+        noise: Any = None,
         features: Mapping[str, Any] | None = None,
         others: Sequence[Any] | None = None,
         clusters: Any = None,
@@ -47,13 +51,17 @@ class Probe:
         self.codes: Matrix = matrix(codes, "codes")  # (n, D)
         self.n, self.dims = self.codes.shape
         rows = self.n
-        self.values = None if factors is None else table(factors, "factors", rows)  # (n, K), as given
-        self.names = factor_names(names, 0 if self.values is None else self.values.shape[1])
+        self.values, self.numeric = (None, np.ones(0, np.bool_)) if factors is None else table(factors, "factors", rows)
+        self.names = factor_names(
+            getattr(factors, "columns", None) if names is None else names,
+            0 if self.values is None else self.values.shape[1],
+        )
         self.samples = None if samples is None else matrix(samples, "samples", rows)  # (n, D)
         self.std = None if std is None else self._deviations(std)  # (n, D)
+        self.noise = None if noise is None else self._correlation(noise)  # (D, D)
         self.features = features and {k: matrix(v, f"features {k}", rows) for k, v in features.items()}
         self.others = None if others is None else tuple(matrix(o, "others", rows) for o in others)
-        self.clusters = None if clusters is None else table(clusters, "clusters", rows)
+        self.clusters = None if clusters is None else table(clusters, "clusters", rows)[0]
         self.images = None if images is None else (array(images[0], "images"), array(images[1], "reconstructions"))
         self.seed = seed
         self._sizes = (train, test)
@@ -63,13 +71,21 @@ class Probe:
         self._check_factors()
 
     @classmethod
-    def split(cls, train: tuple[Any, Any], test: tuple[Any, Any], **options: Any) -> Self:
+    def split(
+        cls,
+        train: tuple[Any, Any],
+        test: tuple[Any, Any],
+        *,
+        names: Sequence[str] | None = None,
+        continuous: Sequence[bool] | bool | None = None,
+    ) -> Self:
         """A probe whose train and test rows are given: (codes, factors) each."""
         first, second = matrix(train[0], "train codes"), matrix(test[0], "test codes")
         rows = np.arange(len(first) + len(second))
         codes = np.concatenate([first, second])
         factors = np.concatenate([array(train[1], "train factors"), array(test[1], "test factors")])
-        return cls(codes, factors, train=rows[: len(first)], test=rows[len(first) :], **options)
+        halves = rows[: len(first)], rows[len(first) :]
+        return cls(codes, factors, names=names, continuous=continuous, train=halves[0], test=halves[1])
 
     # -- factors ------------------------------------------------------------------------------------------------
 
@@ -175,7 +191,9 @@ class Probe:
             setattr(child, name, None if held is None else held[rows])
         child.features = self.features and {k: v[rows] for k, v in self.features.items()}
         child.others = self.others and tuple(o[rows] for o in self.others)
-        child.images = self.images and (self.images[0][rows], self.images[1][rows])
+        if self.images is not None:
+            pictured = rows[rows < len(self.images[0])]
+            child.images = (self.images[0][pictured], self.images[1][pictured])
         child._cache, child._parent = {}, (self, rows)
         if self.values is not None:
             child.__dict__["_labelled"] = (self.classes.T.take(rows, axis=1).T,)
@@ -185,6 +203,7 @@ class Probe:
         """A bootstrap replicate: as many rows drawn with replacement; each stays on its side of the split."""
         while True:
             child = self.rows(rng.integers(self.n, size=self.n))
+            child.__dict__["notes"] = ()  # nobody reads the notes of a replicate
             if self.values is None or len(child.varying):  # of a handful of rows a draw may repeat just one
                 return child
 
@@ -210,6 +229,15 @@ class Probe:
             raise HatchelError(f"std: expected positive numbers of shape {self.codes.shape}")
         return result
 
+    def _correlation(self, noise: Any) -> Matrix:
+        result = matrix(noise, "noise")
+        fits = (
+            result.shape == (self.dims, self.dims) and np.allclose(result, result.T) and np.allclose(np.diag(result), 1)
+        )
+        if not fits or np.linalg.eigvalsh(result)[0] <= 0:
+            raise HatchelError(f"noise: expected a positive definite correlation matrix, {self.dims} x {self.dims}")
+        return result
+
     def _declare(self, continuous: Sequence[bool] | bool | None) -> NDArray[np.bool_]:
         count = len(self.names)
         if isinstance(continuous, bool):
@@ -227,18 +255,18 @@ class Probe:
     def _check_factors(self) -> None:
         if self.values is None:
             return
-        if self.continuous.any() and not np.issubdtype(self.values.dtype, np.number):
-            raise HatchelError("continuous: a factor of strings cannot be continuous")
+        for k in np.flatnonzero(self.continuous & ~self.numeric):
+            raise HatchelError(f"continuous: {self.names[k]} holds words, so it cannot be continuous")
         if not len(self.varying):
             raise HatchelError(
                 f"factors: every factor takes one value only in these {self.n} rows; nothing to tell apart"
             )
         for k, name in enumerate(self.names):
-            if not self.continuous[k] and self.sizes[k] >= self.n and self.n > 1:
+            if not self.continuous[k] and self.sizes[k] >= self.n:
                 raise HatchelError(
                     f"factors: {name} takes {self.sizes[k]} values in {self.n} rows; give more rows than classes, "
                     "or declare it continuous"
                 )
 
 
-_PLAIN = frozenset({"dims", "names", "continuous", "seed", "_sizes"})
+_PLAIN = frozenset({"dims", "names", "continuous", "numeric", "images", "noise", "seed", "_sizes"})

@@ -74,7 +74,7 @@ def paired_difference(
 def probability_of_improvement(
     first: Sequence[float], second: Sequence[float], *, level: float = 0.95, replicates: int = 2000, seed: Seed = 0
 ) -> Estimate:
-    """P(a run of `first` scores higher than a run of `second`), ties one half (Agarwal et al. 2021, Sec. 4.3).
+    """P(a run of `first` scores higher than a run of `second`), ties one half (Agarwal et al. 2021).
 
     The Mann-Whitney U statistic over the number of pairs.
 
@@ -93,7 +93,7 @@ def probability_of_improvement(
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """Spearman's rank correlation between every two metrics over the same runs (Locatello et al. 2019, Fig. 2)."""
+    """Spearman's rank correlation between every two metrics over the same runs (Locatello et al. 2019)."""
 
     names: tuple[str, ...]
     matrix: Float  # (metrics, metrics)

@@ -13,6 +13,7 @@ from hatchel.errors import HatchelError
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score, import_pandas
+from hatchel.progress import progress
 from hatchel.spec import decode
 
 
@@ -65,6 +66,7 @@ def evaluate(
     *,
     samples: Any = None,
     std: Any = None,
+    noise: Any = None,
     features: Mapping[str, Any] | None = None,
     others: Sequence[Any] | None = None,
     clusters: Any = None,
@@ -81,8 +83,8 @@ def evaluate(
     Every metric starts from its own generator of the one seed, so a score does not depend on the others asked for.
     """
     probe = Probe(
-        codes, factors, samples=samples, std=std, features=features, others=others, clusters=clusters, images=images,
-        names=names, continuous=continuous, train=train, test=test, seed=seed,
+        codes, factors, samples=samples, std=std, noise=noise, features=features, others=others, clusters=clusters,
+        images=images, names=names, continuous=continuous, train=train, test=test, seed=seed,
     )  # fmt: skip
     return measure(probe, which, seed, bootstrap)
 
@@ -96,16 +98,18 @@ def measure(probe: Probe, which: str | Sequence[str | Metric] = "all", seed: int
         which = which.split(",")
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
-    for wanted in which:
-        metric = decode(Metric, wanted.strip() if isinstance(wanted, str) else wanted, "which")
-        reason = metric.missing(probe)
-        if reason:
-            skipped[metric.variant] = f"needs {reason}"
-            continue
-        try:
-            scores[metric.variant] = metric.score(probe, seed, bootstrap)
-        except HatchelError as error:
-            if not everything:
-                raise
-            skipped[metric.variant] = str(error)
+    chosen = [decode(Metric, w.strip() if isinstance(w, str) else w, "which") for w in which]
+    with progress("measuring", len(chosen)) as advance:
+        for metric in chosen:
+            reason = metric.missing(probe)
+            try:
+                if reason:
+                    skipped[metric.variant] = f"needs {reason}"
+                else:
+                    scores[metric.variant] = metric.score(probe, seed, bootstrap)
+            except HatchelError as error:
+                if not everything:
+                    raise
+                skipped[metric.variant] = str(error)
+            advance(1)
     return Scores(scores, skipped)

@@ -14,7 +14,7 @@ from hatchel.trace import Partition, Posterior, Trace
 
 
 class TotalCorrelation(Term):
-    """KL(q(z) || prod_d q(z_d)) over sites (Chen et al. 2018, Eq. 2), groups, or sites inside groups (paper 003, Fig. 4).
+    """KL(q(z) || prod_d q(z_d)) over sites (Chen et al. 2018, Eq. 2), groups, or inside groups (paper 003, Fig. 4).
 
     A prior that does not factorise in the same way has its own log-ratio subtracted (paper 003, term A of Fig. 4).
     """

@@ -28,3 +28,22 @@ def test_a_subset_names_dimensions_once():
     for subset in ((0, 5), (1, 1), ()):
         with pytest.raises(HatchelError, match="expected dimensions 0 to 1, each once"):
             information_isolation(np.zeros((9, 2)), np.ones(2), subset=subset)
+
+
+def test_correlated_noise_adds_its_closed_form():
+    """The paper's violation: noise with (1 - r) I + r 1 1^T, r = 0.9."""
+    codes, r = rng.normal(size=(600, 3)), 0.9
+    noise = (1 - r) * np.eye(3) + r
+    for subset in (None, (0, 2)):
+        score = information_isolation(codes, np.full(3, 0.6), noise=noise, subset=subset)
+        size = 3 if subset is None else 2
+        closed = -0.5 * np.log((1 - r) ** (size - 1) * (1 - r + size * r))
+        assert score.parts["conditional"] == pytest.approx(closed)
+        # The two sides are both estimated here: log q(z_S|x) - sum log q(z_i|x) has the closed mean.
+        assert score.value == pytest.approx(closed - score.parts["marginal"], abs=0.06)
+
+
+def test_noise_must_be_a_correlation_matrix():
+    for noise in (np.ones((2, 2)), 2 * np.eye(2), np.eye(3)):
+        with pytest.raises(HatchelError, match="noise: expected a positive definite correlation matrix, 2 x 2"):
+            information_isolation(np.zeros((9, 2)), np.ones(2), noise=noise)

@@ -1,9 +1,10 @@
 import numpy as np
+import pandas
 import pytest
 import torch
 
 from hatchel.errors import HatchelError
-from hatchel.metrics import mig
+from hatchel.metrics import disintegration, mig
 
 good = np.random.default_rng(0).normal(size=(60, 3))
 factors = np.random.default_rng(1).integers(3, size=(60, 2))
@@ -55,3 +56,16 @@ def test_arrays_tensors_lists_and_strings_give_the_same_score():
     assert mig(good, np.array(["low", "mid", "top"])[factors]).value == expected
     assert mig(good, factors.astype(np.uint8)).value == expected
     assert mig(good, factors * 0.5).value == expected  # fractions that repeat are still classes
+
+
+def test_a_table_may_mix_words_and_numbers_and_names_its_columns():
+    size = np.random.default_rng(2).normal(size=60)
+    frame = pandas.DataFrame({"shape": np.array(["low", "mid", "top"])[factors[:, 0]], "size": size})
+    score = mig(good, frame)
+    assert list(score.parts) == ["shape", "size"]
+    assert score.parts["shape"] == mig(good, factors[:, 0]).parts["factor_0"]
+    assert score.parts["size"] == mig(good, size, continuous=True).parts["factor_0"]
+    with pytest.raises(HatchelError, match="shape holds words, so it cannot be continuous"):
+        mig(good, frame, continuous=True)
+    with pytest.raises(HatchelError, match="R² needs factors that are numbers"):
+        disintegration(good, frame, by="r2")

@@ -67,6 +67,11 @@ def test_subset_leaves_factors_out_as_chen_does(grid, noise):
     assert mig(codes, grid, names=["a", "b", "c"], subset=["b", "c"]).value < 0.05
 
 
+def test_a_subset_that_never_varies_is_an_error(grid, noise):
+    with pytest.raises(HatchelError, match="none of d takes more than one value"):
+        mig(noise, np.c_[grid, np.ones(len(grid))], names=["a", "b", "c", "d"], subset=["d"])
+
+
 def test_one_dimension_has_no_rival(grid):
     score = mig(grid[:, :1] + 0.0, grid)
     assert score.parts["factor_0"] == pytest.approx(1)

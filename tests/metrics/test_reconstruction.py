@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from hatchel.errors import HatchelError
-from hatchel.metrics import reconstruction
+from hatchel.metrics import Probe, Reconstruction, reconstruction
 
 rng = np.random.default_rng(0)
 
@@ -27,3 +27,11 @@ def test_logits_and_other_shapes_are_refused():
         reconstruction(np.ones((2, 3)), np.full((2, 3), 1.5))
     with pytest.raises(HatchelError, match="shapes differ"):
         reconstruction(np.ones((2, 3)), np.ones((2, 4)))
+
+
+def test_images_of_the_first_rows_only_are_resampled_among_themselves():
+    x, p = rng.random((300, 2, 2)), rng.random((300, 2, 2))
+    score = Reconstruction().score(Probe(rng.normal(size=(900, 2)), images=(x, p)), 0, bootstrap=30)
+    assert score.n == 300
+    assert score.value == pytest.approx(reconstruction(x, p).value)
+    assert score.interval.low < score.value < score.interval.high

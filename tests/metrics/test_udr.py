@@ -19,6 +19,17 @@ def test_by_hand_from_scipys_rank_correlations(grid, noise):
     assert udr(left, [right]).value == pytest.approx(expected)
 
 
+def test_the_lasso_is_scikit_learns(grid, noise):
+    from sklearn.linear_model import Lasso
+
+    from hatchel.metrics._udr import _lasso, _standardised
+
+    left, right = _standardised(grid + noise), _standardised(noise @ np.array([[1, 1], [2, 0], [0, -1]]) + grid[:, :2])
+    expected = np.abs(Lasso(alpha=0.1, tol=1e-10).fit(left, right).coef_).T
+    assert _lasso(left, right, 0.1) == pytest.approx(expected, abs=1e-6)
+    assert (_lasso(left, right, 0.1) == 0).any()
+
+
 def test_dead_dimensions_are_not_informative_and_the_median_is_taken(grid, noise):
     dead = np.c_[grid, np.zeros(len(grid))]
     score = udr(dead, [grid, grid[:, ::-1], noise])

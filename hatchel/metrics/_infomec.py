@@ -1,0 +1,112 @@
+"""InfoMEC: modularity, explicitness and compactness in terms of information."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hatchel.metrics.information import Float
+from hatchel.metrics.inputs import Seed
+from hatchel.metrics.linear import logistic_regression
+from hatchel.metrics.metric import Metric
+from hatchel.metrics.neighbours import neighbour_information
+from hatchel.metrics.probe import Probe
+from hatchel.metrics.score import Score
+from hatchel.spec import Count, Share
+
+
+class InfoMEC(Metric):
+    """InfoM, InfoE and InfoC of Hsu et al. (2023, Eqs. 6-8); the headline is InfoM.
+
+    With N_kd = I(v_k; z_d) / H(v_k), by nearest neighbours, and the latents whose range is too small left out,
+    InfoM = (mean_d max_k N_kd / sum_k N_kd - 1/K) / (1 - 1/K),
+    InfoC = (mean_k max_d N_kd / sum_d N_kd - 1/D) / (1 - 1/D),
+    InfoE = mean_k 1 - (surprise of v_k given z by logistic regression) / (surprise without z),
+    on the training rows. A latent without any information is left out of InfoM, where the reference has 0/0 = NaN.
+    """
+
+    neighbours: Count = 10
+    "Nearest neighbours of the information estimate."
+    pruning: Share = 0.05
+    "A latent is left out if its range is at most this share of the largest one."
+
+    def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
+        """See the class."""
+        used, codes = probe.varying, probe.codes[probe.train]
+        labels = probe.classes[probe.train][:, used]
+        ranges = np.ptp(codes, axis=0)
+        active = ranges > self.pruning * ranges.max()
+        nmi = np.zeros((probe.dims, len(used)))
+        nmi[active] = neighbour_information(codes[:, active], labels, self.neighbours, rng)
+        nmi /= _entropies(labels)
+        pruned = nmi[active]
+        explicit = {probe.names[k]: _explicit(codes, labels[:, i]) for i, k in enumerate(used)}
+        parts = {
+            "infom": _concentrated(pruned[pruned.sum(axis=1) > 0]),
+            "infoe": float(np.mean(list(explicit.values()))),
+            "infoc": _concentrated(pruned.T),
+        }
+        matrix = np.full((probe.dims, len(probe.names)), np.nan)
+        matrix[:, used] = nmi
+        notes: list[str] = []
+        if not active.all():
+            notes.append(f"range too small, left out: {', '.join(f'z{d}' for d in np.flatnonzero(~active))}")
+        empty = np.flatnonzero(active & (nmi.sum(axis=1) == 0))
+        if len(empty):
+            notes.append(f"no information, left out of InfoM: {', '.join(f'z{d}' for d in empty)}")
+        return self.result(
+            probe, parts["infom"], parts=parts | {"explicitness": explicit}, matrix=matrix, n=len(codes), notes=notes
+        )
+
+
+def _concentrated(nmi: Float) -> float:
+    """Mean over rows of the largest entry's share, from 0 (all equal) to 1; a row of zeros counts 0."""
+    rows, columns = nmi.shape
+    if columns == 1:
+        return float((nmi > 0).mean()) if rows else 0.0
+    total = nmi.sum(axis=1)
+    share = np.where(total > 0, nmi.max(axis=1) / np.where(total > 0, total, 1), 1 / columns)
+    return float((share.mean() - 1 / columns) / (1 - 1 / columns)) if rows else 0.0
+
+
+def _entropies(labels: Any) -> Float:
+    shares = [np.bincount(column) / len(column) for column in labels.T]
+    return np.array([max(-(p[p > 0] * np.log(p[p > 0])).sum(), np.finfo(float).tiny) for p in shares])
+
+
+def _explicit(codes: Float, labels: Any) -> float:
+    """1 - mean surprise / log K: class weights make every class as likely, so log K is the surprise without z."""
+    seen, numbers = np.unique(labels, return_inverse=True)
+    if len(seen) < 2:
+        return 0.0
+    spread = codes.std(axis=0)
+    standard = ((codes - codes.mean(axis=0)) / np.where(spread > 0, spread, 1.0))[:, spread > 0]
+    chances = logistic_regression(standard, numbers, np.inf, balanced=True).chances(standard)
+    own = np.maximum(chances[np.arange(len(numbers)), numbers], np.finfo(np.float64).eps)
+    return float(1 + np.log(own).mean() / np.log(len(seen)))
+
+
+def infomec(
+    codes: Any,
+    factors: Any,
+    *,
+    neighbours: int = 10,
+    pruning: float = 0.05,
+    names: Sequence[str] | None = None,
+    continuous: Sequence[bool] | bool | None = None,
+    train: int | None = None,
+    test: int | None = None,
+    seed: Seed = 0,
+    bootstrap: int = 0,
+) -> Score:
+    """InfoM, InfoE and InfoC of `codes` (n, D) for `factors` (n, K); see InfoMEC.
+
+    >>> factors = np.random.default_rng(0).integers(3, size=(3000, 2))
+    >>> score = infomec(factors + 0.0, factors)
+    >>> {k: round(score.parts[k], 1) for k in ("infom", "infoe", "infoc")}
+    {'infom': 1.0, 'infoe': 1.0, 'infoc': 1.0}
+    """
+    probe = Probe(codes, factors, names=names, continuous=continuous, train=train, test=test)
+    return InfoMEC(neighbours, pruning).score(probe, seed, bootstrap)

@@ -1,0 +1,93 @@
+"""Style: the colours and the bare axes that all figures share, and figures as SVG, PNG and data URIs."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from PIL import Image
+
+INK = "#1f2a37"
+"""Text and axes. Inside a page it becomes the page's own text colour, so that a figure follows light and dark."""
+ACCENT = "#17788f"
+"""The run that the page is about; inside a page it becomes the page's own accent."""
+FILL = "#16778f"
+"""The same to the eye, but the same in light and dark: white text on it has a contrast of 5."""
+OTHERS = ("#94a0ad", "#d98324", "#a3629e", "#5f9e4a")
+"""What stands beside it."""
+SMALL, NORMAL = 8.0, 9.0
+"""Points; with WIDTH they stay readable when a page shows the figure 370 pixels wide."""
+WIDTH = 5.2
+"""Inches."""
+
+
+def sheet(height: float, width: float = WIDTH) -> Figure:
+    """An empty figure without a background of its own."""
+    return Figure(figsize=(width, height), facecolor="none", layout="constrained")
+
+
+def bare(axes: Axes, *, grid: str = "") -> Axes:
+    """Axes with thin lines on the left and below, quiet ticks, and a faint grid along `grid` (x, y or both)."""
+    axes.set_facecolor("none")
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(INK)
+        spine.set_alpha(0.35)
+        spine.set_linewidth(0.8)
+    axes.tick_params(colors=INK, labelsize=SMALL, length=2.5, width=0.6)
+    for label in (axes.xaxis.label, axes.yaxis.label):
+        label.set_color(INK)
+        label.set_fontsize(SMALL)
+    if grid:
+        axes.grid(axis=grid, color=INK, alpha=0.12, linewidth=0.7)  # pyright: ignore[reportArgumentType]
+        axes.set_axisbelow(True)
+    return axes
+
+
+def boxless(axes: Axes) -> Axes:
+    """Axes of which only the labels are seen."""
+    bare(axes)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.tick_params(length=0)
+    return axes
+
+
+def title(axes: Axes, text: str) -> None:
+    """A short line over the left edge."""
+    axes.set_title(text, loc="left", color=INK, fontsize=NORMAL, pad=5)
+
+
+def svg(figure: Figure, name: str) -> str:
+    """The figure as an SVG element for a page: text stays text, colours are the page's, ids start with `name`."""
+    out = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None}, facecolor="none")
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text).replace("xlink:href", "href")
+    # Ids that matplotlib numbers from 1 in every figure would meet on one page.
+    text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text)
+    text = re.sub(r' width="[\d.]+pt" height="[\d.]+pt"', "", text, count=1)
+    return text.replace(INK, "currentColor").replace(ACCENT, "var(--accent)").strip()
+
+
+def png(figure: Figure, dpi: int = 200) -> bytes:
+    """The figure as a PNG on white."""
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
+    return out.getvalue()
+
+
+def pixels_uri(pixels: NDArray[np.uint8]) -> str:
+    """Pixels (H, W, 3 or 4) as a data URI, one pixel an item's pixel: the page enlarges it."""
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, format="png", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode("ascii")

@@ -1,0 +1,119 @@
+"""The command line as a user meets it: what it prints, exit codes, one-line errors."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from hatchel.cli.main import app
+from hatchel.errors import HatchelError
+from hatchel.run import Run
+
+SMALL = ["data=xy_squares", "batch_size=16", "steps=4", "log_every=2"]
+
+
+def hatchel(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_train_evaluate_and_resume(tmp_path: Path) -> None:
+    out = str(tmp_path / "run")
+    text = hatchel("train", "beta_vae", "beta=2", "latent.dim=3", *SMALL, "--out", out)
+    assert "Next: hatchel evaluate" in text
+    run = Run.load(out)
+    assert run.spec.objective["kl"].weight.value == 2
+    assert run.spec.latent.dim == 3
+    hatchel("train", out, "steps=6", "--resume", "--quiet")
+    assert Run.load(out).steps == 6
+    text = hatchel("evaluate", out, "--metrics", "mig,active_units", "--json")
+    scores = json.loads(text)
+    assert set(scores) == {"settings", "mean", "sample"}
+    assert 0 <= scores["mean"]["scores"]["mig"]["value"] <= 1
+    assert json.loads((tmp_path / "run" / "scores.json").read_text()) == scores
+
+
+def test_layers_are_scored(tmp_path: Path) -> None:
+    out = str(tmp_path / "run")
+    hatchel("train", "vae", *SMALL, "--out", out, "--quiet")
+    scores = json.loads(hatchel("evaluate", out, "--metrics", "mig", "--layers", "--json"))
+    assert any(name.startswith("layer conv") for name in scores)
+
+
+def test_show_prints_formula_and_a_file_that_trains(tmp_path: Path) -> None:
+    text = hatchel("show", "beta_tcvae", "beta=3", "data=xy_squares")
+    assert "# minimise  -log p(x|z) + I(x;z)[mss] + 3*TC(z)[mss] + sum_d KL(q(z_d)||p(z_d))[mss]" in text
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    hatchel("train", str(path), *SMALL[1:], "--out", str(tmp_path / "run"), "--quiet")
+    assert Run.load(tmp_path / "run").spec.objective["tc"].weight.value == 3
+    short = tmp_path / "short.yaml"
+    short.write_text(yaml.safe_dump({"preset": "factor_vae", "gamma": 2, "data": "xy_squares"}))
+    assert "2*TC(z)[density_ratio]" in hatchel("show", str(short))
+
+
+@pytest.mark.parametrize("family", ["methods", "terms", "estimators", "encoders", "datasets", "metrics", "weights"])
+def test_list(family: str) -> None:
+    rows = json.loads(hatchel("list", family, "--json"))
+    assert rows
+    assert all(row["name"] and row["what"] for row in rows)
+    assert rows[0]["name"] in hatchel("list", family)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "facto_vae"], r"unknown preset 'facto_vae'\. Did you mean 'factor_vae'"),
+        (["train", "vae", "stesp=3"], r"unknown field 'stesp'\. Did you mean 'steps'"),
+        (["train", "vae", "steps"], r"expected key=value"),
+        (["train", "vae", "steps=many"], r"steps: input should be a valid integer"),
+        (["train", "vae", "latent.dmi=3", "data=xy_squares"], r"latent: unknown field of Diagonal 'dmi'"),
+        (["train", "vae", "data=nowhere"], r"unknown dataset 'nowhere'"),
+        (["train", "none.yaml"], r"none\.yaml: cannot be read"),
+        (["list", "methds"], r"unknown family 'methds'\. Did you mean 'methods'"),
+        (["evaluate", "."], r"is not a run"),
+        (["evaluate", ".", "--plugin", "x.py"], r"there is no such file"),
+    ],
+)
+def test_mistakes(arguments: list[str], message: str) -> None:
+    with pytest.raises(HatchelError, match=message):
+        hatchel(*arguments)
+
+
+def test_a_mistake_is_one_line_and_exit_code_2() -> None:
+    command = [sys.executable, "-m", "hatchel", "train", "facto_vae"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_interrupting_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
+    """A real SIGINT to a real process; the resumed run then finishes."""
+    out = tmp_path / "run"
+    command = [sys.executable, "-m", "hatchel", "train", "vae", *SMALL[:2], "steps=100000", "--out", str(out)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 120
+        while not (out / "events.jsonl").exists() or not (out / "events.jsonl").read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "saved; go on with: hatchel train" in error
+    stopped = Run.load(out).steps
+    hatchel("train", str(out), f"steps={stopped + 3}", "--resume", "--quiet")
+    assert Run.load(out).steps == stopped + 3
+
+
+def test_version() -> None:
+    assert hatchel("--version").startswith("hatchel 0.")

@@ -1,0 +1,50 @@
+"""A run that took no time to train, and the same network on data of which nothing is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hatchel.data.dataset import Dataset
+from hatchel.data.store import ArrayStore
+from hatchel.data.xy_squares import XYSquares
+from hatchel.latents.diagonal import Diagonal
+from hatchel.likelihoods import Gaussian
+from hatchel.presets.preset import preset
+from hatchel.report.findings import Findings, examine
+from hatchel.run import Run, train
+from hatchel.training.checkpoint import Description
+from hatchel.training.spec import build, resolved
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    spec = preset("beta_tcvae", data=XYSquares(size=16, places=8)).with_fields(
+        steps=30, batch_size=16, latent=Diagonal(4), log_every=5
+    )
+    return train(spec, out=tmp_path_factory.mktemp("report") / "run", progress=False)
+
+
+@pytest.fixture(scope="session")
+def found(run: Run) -> Findings:
+    return examine(run, bootstrap=3)
+
+
+@pytest.fixture
+def unknown(tmp_path: Path) -> Callable[[tuple[int, ...]], Run]:
+    """A run on items of a shape (H, W, C) or (F,), without factors."""
+
+    def make(shape: tuple[int, ...]) -> Run:
+        rng = np.random.default_rng(0)
+        items = rng.random((40, *shape)).astype(np.float32)
+        data = Dataset("own", ArrayStore((items * 255).astype(np.uint8) if len(shape) == 3 else items))
+        spec = preset("vae", data="xy_squares").with_fields(latent=Diagonal(3), likelihood=Gaussian())
+        spec = resolved(spec, data)
+        made = Run(tmp_path, Description(spec, data.shape, 40, ""), build(spec, data.shape).model, 0)
+        made._data = data
+        return made
+
+    return make

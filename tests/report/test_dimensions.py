@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import numpy as np
+
+from hatchel.metrics.probe import Probe
+from hatchel.report.dimensions import Dimensions
+
+
+def probe(n: int = 400) -> Probe:
+    rng = np.random.default_rng(0)
+    factors = np.stack([rng.integers(4, size=n), rng.integers(2, size=n), np.zeros(n, int)], axis=1)
+    codes = np.stack([rng.normal(size=n), factors[:, 0] + 0.0, -3.0 * factors[:, 1]], axis=1)
+    return Probe(codes, factors, names=("place", "kind", "still"), continuous=False)
+
+
+def test_order_is_by_information_and_ties_keep_their_place() -> None:
+    dims = Dimensions(np.array([0.5, 2.0, 0.5, 3.0]), np.zeros(4), np.ones(4))
+    assert dims.order.tolist() == [3, 1, 0, 2]
+
+
+def test_range_is_the_quantiles_of_the_means() -> None:
+    p = probe()
+    dims = Dimensions.of(p, np.ones(3))
+    ordered = np.sort(p.codes[:, 0])
+    at = 0.02 * (len(ordered) - 1)  # linear interpolation between order statistics
+    low = ordered[int(at)] + (at - int(at)) * (ordered[int(at) + 1] - ordered[int(at)])
+    assert np.isclose(dims.low[0], low)
+    assert dims.low[1] == 0
+    assert dims.high[1] == 3
+
+
+def test_shares_are_of_the_factors_entropy_and_a_constant_factor_has_none() -> None:
+    dims = Dimensions.of(probe(), np.ones(3))
+    assert dims.shares is not None
+    assert np.allclose(dims.shares[1, 0], 1)
+    assert np.allclose(dims.shares[2, 1], 1)
+    assert (dims.shares[0, :2] < 0.1).all()
+    assert np.isnan(dims.shares[:, 2]).all()
+
+
+def test_a_dimension_is_named_after_its_factor_only_if_it_says_something() -> None:
+    dims = Dimensions.of(probe(), np.array([1.0, 1.0, 0.01]))
+    assert [dims.label(d) for d in range(3)] == ["z0", "z1 · place", "z2"]
+    assert dims.active.tolist() == [0, 1]
+
+
+def test_without_factors_nothing_is_followed() -> None:
+    dims = Dimensions.of(Probe(np.random.default_rng(0).normal(size=(50, 2))), np.ones(2))
+    assert dims.shares is None
+    assert dims.follows(0) is None

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import numpy as np
+from sklearn.linear_model import LinearRegression
+
+from hatchel.data.factors import Factor, FactorSpace
+from hatchel.metrics.probe import Probe
+from hatchel.report.dimensions import Dimensions
+from hatchel.report.fits import fits, squared_correlations
+
+SPACE = FactorSpace(
+    (
+        Factor("shape", ("square", "heart")),
+        Factor("x", (0.0, 0.1, 0.5, 2.0), "continuous"),
+        Factor("turn", (0.0, 1.0, 2.0), "cyclic"),
+    ),
+    complete=False,
+)
+
+
+def probe(n: int = 600) -> Probe:
+    rng = np.random.default_rng(1)
+    factors = np.stack([rng.integers(size, size=n) for size in SPACE.sizes], axis=1)
+    x = np.array(SPACE.factors[1].values)[factors[:, 1]]
+    codes = np.stack([rng.normal(size=n), 3 - 2 * x + rng.normal(size=n), x + 5 * rng.normal(size=n)], axis=1)
+    return Probe(codes, factors, names=SPACE.names, continuous=False)
+
+
+def every(information: tuple[float, ...] = (1.0, 1.0, 1.0)) -> Dimensions:
+    return Dimensions(np.array(information), np.zeros(3), np.ones(3), np.arange(9.0).reshape(3, 3), SPACE.names)
+
+
+def test_r2_is_that_of_a_regression_on_the_factors_own_values() -> None:
+    p = probe()
+    (fit,) = fits(p, SPACE, every(), seed=0, bootstrap=100)
+    values = np.array(SPACE.factors[1].values)[np.asarray(p.values)[:, 1]]
+    line = LinearRegression().fit(p.codes[:, 1:2], values)
+    assert (fit.factor, fit.dimension) == ("x", 1)
+    assert np.isclose(fit.score.value, line.score(p.codes[:, 1:2], values))
+    assert fit.score.interval is not None
+    assert fit.score.interval.low < fit.score.value < fit.score.interval.high
+    assert fit.score.interval.high - fit.score.interval.low < 0.2
+
+
+def test_the_curve_is_mean_and_deviation_at_each_value() -> None:
+    p = probe()
+    (fit,) = fits(p, SPACE, every(), seed=0, bootstrap=0)
+    there = p.codes[np.asarray(p.values)[:, 1] == 3, 1]
+    assert fit.values.tolist() == [0.0, 0.1, 0.5, 2.0]
+    assert np.isclose(fit.centre[3], there.mean())
+    assert np.isclose(fit.spread[3], there.std())
+    assert fit.score.interval is None
+
+
+def test_squared_correlations_are_numpys() -> None:
+    rng = np.random.default_rng(2)
+    codes, values = rng.normal(size=(50, 3)), rng.normal(size=50)
+    expected = [np.corrcoef(codes[:, d], values)[0, 1] ** 2 for d in range(3)]
+    assert np.allclose(squared_correlations(codes, values), expected)
+
+
+def test_a_collapsed_dimension_is_not_chosen_unless_there_is_no_other() -> None:
+    (active,) = fits(probe(), SPACE, every((1.0, 0.01, 1.0)), 0, 0)
+    (all_,) = fits(probe(), SPACE, every((0.0, 0.01, 0.0)), 0, 0)
+    assert (active.dimension, all_.dimension) == (2, 1)
+    assert (active.share, all_.share) == (7.0, 4.0)
+
+
+def test_nothing_to_fit_without_factors() -> None:
+    assert fits(Probe(np.eye(3)), None, every(), 0, 10) == ()

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+
+from hatchel.report.dimensions import Dimensions
+from hatchel.report.findings import Findings
+from hatchel.report.pictures import (
+    STEPS,
+    mosaic,
+    reconstruction_figure,
+    reconstructions,
+    to_bytes,
+    traversal_codes,
+    traversal_figure,
+    traversals,
+    typical,
+)
+
+DIMS = Dimensions(np.array([0.2, 1.5, 0.9]), np.array([-1.0, -2.0, 0.0]), np.array([1.0, 4.0, 0.5]))
+
+
+def test_a_traversal_moves_one_dimension_over_its_range_in_the_order_of_information() -> None:
+    start = np.array([7.0, 8.0, 9.0])
+    codes = traversal_codes(start, DIMS)
+    assert codes.shape == (3, STEPS, 3)
+    for row, d in enumerate((1, 2, 0)):
+        assert np.allclose(codes[row, :, d], np.linspace(DIMS.low[d], DIMS.high[d], STEPS))
+        others = [i for i in range(3) if i != d]
+        assert (codes[row][:, others] == start[others]).all()
+    assert np.array_equal(traversal_codes(start, DIMS, rows=2), codes[:2])
+
+
+def test_the_typical_item_is_a_real_one_and_dead_dimensions_do_not_choose_it() -> None:
+    codes = np.array([[-1.0, 0.0], [0.1, 900.0], [1.0, 0.0], [5.0, 0.0], [-5.0, 0.0]])
+    dims = Dimensions(np.array([2.0, 0.0]), np.array([-5.0, 0.0]), np.array([5.0, 0.0]))
+    assert typical(codes, dims).tolist() == [0.1, 900.0]
+
+
+def test_images_of_the_page_are_those_of_the_run(found: Findings) -> None:
+    run = found.run
+    rows = traversals(run, found)
+    start = typical(found.probe.codes, found.dimensions)
+    code = start.copy()
+    first = found.dimensions.order[0]
+    code[first] = found.dimensions.high[first]
+    assert np.abs(rows[0, -1] - 255.0 * run.decode(code[None])[0]).max() <= 0.5 + 1e-3
+    originals, back = reconstructions(found, count=5)
+    assert np.array_equal(back, to_bytes(run.reconstruct(originals)))
+    known = {image.tobytes() for image in run.data.images(np.arange(len(run.data)))}
+    assert all(image.tobytes() in known for image in originals)
+
+
+def test_mosaic_puts_every_image_in_its_place() -> None:
+    images = np.arange(2 * 3 * 2 * 2, dtype=np.uint8).reshape(2, 3, 2, 2, 1)
+    picture = mosaic(images, gap=1)
+    assert picture.shape == (5, 8, 4)
+    assert np.array_equal(picture[3:5, 3:5, 0], images[1, 1, :, :, 0])
+    assert (picture[2] == 0).all()
+    assert picture[0, 0, 3] == 255
+    coloured = np.random.default_rng(0).integers(256, size=(1, 1, 4, 4, 3)).astype(np.uint8)
+    assert np.array_equal(mosaic(coloured)[..., :3], coloured[0, 0])
+
+
+def test_rounding() -> None:
+    assert to_bytes(np.array([-0.1, 0.0, 0.5, 1.0, 1.2])).tolist() == [0, 0, 128, 255, 255]
+
+
+def test_figures_name_every_row(found: Findings) -> None:
+    images = traversals(found.run, found, rows=2)
+    (axes,) = traversal_figure(images, found.dimensions).axes
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    expected = [f"z{d}" for d in found.dimensions.order[:2]]
+    assert [name.split()[0] for name in names] == expected
+    assert np.array_equal(axes.images[0].get_array(), mosaic(images, 1))
+    (axes,) = reconstruction_figure(reconstructions(found, 4)).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["original", "through the code"]

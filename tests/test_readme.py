@@ -1,0 +1,54 @@
+"""What the README promises is there: its code runs, its table has every method, its own term trains."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hatchel.cli.main import app
+from hatchel.presets.preset import Preset
+from hatchel.run import Run
+from hatchel.terms.term import Term
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_order_of_the_readme() -> None:
+    marks = ["Hatchel learns", "docs/quickstart.png", "make quickstart", "import hatchel"]
+    marks += ["hatchel train", "| preset |", "Your own term"]
+    places = [README.index(mark) for mark in marks]
+    assert places == sorted(places)
+
+
+def test_every_method_is_in_the_table() -> None:
+    for kind, member in Preset.members().items():
+        row = next(line for line in README.splitlines() if f"| `{kind}` |" in line)
+        assert member.paper in row
+        assert member.verified in row
+
+
+def test_the_ten_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As printed, on a smaller set and for fewer steps."""
+    monkeypatch.chdir(tmp_path)
+    code = BLOCKS[0].replace('data="dsprites", steps=1000', 'data="xy_squares", steps=2, batch_size=16')
+    code = code.replace("[0, 1000, 2000]", "[0, 1, 2]").replace('"mig,sap,dci", bootstrap=20', '"mig", bootstrap=20')
+    exec(compile(code, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert printed.count("mig") >= 3
+
+
+def test_the_own_term_trains_by_the_printed_command(tmp_path: Path) -> None:
+    path = tmp_path / "sparse.py"
+    path.write_text(BLOCKS[1])
+    words = next(line for line in README.splitlines() if "--plugin sparse.py objective" in line).split()[1:]
+    words[words.index("sparse.py")] = str(path)
+    extra = ["data=xy_squares", "steps=2", "batch_size=8", "--out", str(tmp_path / "run")]
+    result = CliRunner().invoke(app, [*words, *extra], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert Run.load(tmp_path / "run").spec.objective["sparse"].weight.value == 0.5
+    assert len(BLOCKS[1].strip().splitlines()) <= 18
+    Term._members.pop("sparsity")
