@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Annotated, Self
 
 import torch
 from annotated_types import Ge, Lt
 from torch import Tensor
 
-from hatchel.distributed import gather, own_rows, world
+from hatchel.distributed import own_rows, world
 from hatchel.latents.latent import Latent, LatentModule
 from hatchel.spec import Count
 from hatchel.trace import Block, Partition, Posterior
@@ -129,13 +130,9 @@ class CorrelatedGaussian(Posterior):
         c = self.correlation * sigma.T @ sigma / sigma.shape[0]
         return c + (1 - self.correlation) * torch.diag(self.variance.mean(0))
 
-    def rows(self, start: int, stop: int) -> Self:
-        """Some of the inputs."""
-        return type(self)(self.mean[start:stop], self.log_variance[start:stop], self.correlation)
-
-    def gathered(self) -> Self:
-        """All ranks' inputs."""
-        return type(self)(gather(self.mean), gather(self.log_variance), self.correlation)
+    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+        """Mean and log-variance changed alike."""
+        return type(self)(change(self.mean), change(self.log_variance), self.correlation)
 
     def _log_density(self, squares: Tensor, sums: Tensor, log_variances: Tensor, size: Tensor) -> Tensor:
         """log N of `size` coordinates from sum u^2, sum u and sum log sigma^2."""

@@ -25,8 +25,8 @@ class Cost(NamedTuple):
 def cost(spec: RunSpec, shape: Shape) -> Cost:
     """What training by this spec on items of this shape costs.
 
-    A critic is read twice in a step, for the model and for itself, and counts twice. A learned latent or likelihood
-    counts as the decoder's.
+    The objective's part is what a step does beside encoding and decoding once: a critic counts twice, because it is
+    read for the model and for itself. A learned latent or likelihood counts as the decoder's.
     """
     system = build(spec, shape)
     model = system.model
@@ -38,10 +38,8 @@ def cost(spec: RunSpec, shape: Shape) -> Cost:
         with FlopCounterMode(display=False) as decoding:
             model.decoder(torch.zeros(ITEMS, spec.latent.width))
         with FlopCounterMode(display=False) as all_of_it:
-            system(x, 10_000, 0, 0, x)
+            system(x, 10_000, 0, 0, x if system.objective.wants_independent_batch else None)
     flops = [count.get_total_flops() for count in (encoding, decoding, all_of_it)]
-    if system.objective.wants_independent_batch:
-        flops[2] -= flops[0]  # the second batch is part of the objective's data, not of its critics
     macs = (flops[0], flops[1], flops[2] - flops[0] - flops[1])
     sizes = [sum(p.numel() for p in part.parameters()) for part in (model.encoder, model, system.objective)]
     parameters = (sizes[0], sizes[1] - sizes[0], sizes[2])
