@@ -35,7 +35,7 @@ def test_what_it_leaves_behind(done: Quickstart) -> None:
     out = done.report.parent
     assert done.report == out / "report.html"
     text = done.report.read_text(encoding="utf-8")
-    assert "beta_tcvae on xy_squares" in text
+    assert f"{SPEC.name} on xy_squares" in text
     assert "the same network trained on -log p(x|z) + KL(q(z|x)||p(z)) for 10 steps" in text
     with Image.open(out / "traversals.png") as picture:
         assert picture.width == 1200
@@ -81,7 +81,7 @@ def test_it_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     result = start(tmp_path / "out", say=lines.append)
     assert result.model.run.steps == 20
     assert [event["step"] for event in read_events(tmp_path / "out")] == [5, 10, 15, 20]
-    assert lines[0].startswith("1/3  beta_tcvae: 20 steps")
+    assert lines[0].startswith(f"1/3  {SPEC.name}: 20 steps")
 
 
 def test_a_stop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +89,7 @@ def test_a_stop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         raise Stopped("stopped at step 7, saved; go on with: hatchel train x --resume")
 
     monkeypatch.setattr(module, "train", stopped)
-    with pytest.raises(Stopped, match="beta_tcvae: stopped at step 7, saved; run the same command again"):
+    with pytest.raises(Stopped, match=f"{SPEC.name}: stopped at step 7, saved; run the same command again"):
         start(tmp_path / "out")
 
 

@@ -75,8 +75,8 @@ HEADLINES = (
         "DCI disentanglement",
         "dci",
         "how far each dimension serves to predict one factor only",
-        replicates=10,
-        rows=3000,
+        replicates=8,
+        rows=1500,
     ),
     Headline(
         "factor_vae_score",

@@ -1,0 +1,126 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.ensemble import GradientBoostingClassifier
+
+from hatchel.errors import HatchelError
+from hatchel.metrics import DCI, Probe, dci, med
+from hatchel.metrics._dci import _lightgbm  # pyright: ignore[reportPrivateUsage]
+
+REFERENCE = {
+    "dsprites__e_nonlinear": (0.320132509, 0.251970055, 0.42224),
+    "dsprites__f_two_in_one": (0.827729376, 0.999999999, 1.0),
+    "shapes3d__a_perfect": (0.999999999, 0.999999999, 1.0),
+    "shapes3d__b_rotated": (0.327859053, 0.29515387, 0.615666667),
+}
+"""D, C and test accuracy of disentanglement_lib's dci.compute_dci; benchmarks/metrics.py checks all nine cases."""
+
+
+def whole(name):
+    """Training and test rows of an oracle case; the copy beside the tests holds no test rows."""
+    folder = os.environ.get("HATCHEL_TEST_ORACLES")
+    if not folder:
+        pytest.skip(f"oracle {name}: set HATCHEL_TEST_ORACLES to the folder that holds it")
+    with np.load(Path(folder) / f"{name}.npz") as archive:
+        return dict(archive)
+
+
+def probe(d, rows=None):
+    half = rows and rows // 2
+    train = d["codes_train"][:rows], d["factors_train"][:rows]
+    return Probe.split(train, (d["codes_test"][:half], d["factors_test"][:half]))
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_agreement_with_the_reference(name):
+    score = DCI().score(probe(whole(name)))
+    expected = dict(zip(("disentanglement", "completeness", "informativeness"), REFERENCE[name], strict=True))
+    assert {k: score.parts[k] for k in expected} == pytest.approx(expected, abs=0.01)
+    assert score.value == score.parts["disentanglement"]
+
+
+def test_agreement_on_fewer_rows():
+    """Three seeds of the reference on these rows: D 0.2065 to 0.2070, C 0.1844 to 0.1848, accuracy 0.528 to 0.531."""
+    score = DCI().score(probe(whole("shapes3d__b_rotated"), 2000))
+    found = [score.parts[k] for k in ("disentanglement", "completeness", "informativeness")]
+    assert found == pytest.approx([0.2068, 0.1847, 0.5294], abs=0.02)
+
+
+def test_importances_are_scikit_learns(grid, noise):
+    codes = (grid + 0.7 * noise).round(1)
+    here = Probe(codes, grid)
+    score = DCI().score(here)
+    for k in range(3):
+        model = GradientBoostingClassifier(random_state=0).fit(codes[here.train], grid[here.train, k])
+        assert score.matrix[:, k] == pytest.approx(model.feature_importances_, abs=0.02)
+        accuracy = model.score(codes[here.test], grid[here.test, k])
+        assert score.parts["informativeness of"][f"factor_{k}"] == pytest.approx(accuracy, abs=0.02)
+
+
+def test_perfect_codes_in_any_order_sign_and_scale(grid):
+    score = dci(grid[:, [2, 0, 1]] * [-4.0, 2.0, 0.5], grid)
+    parts = [score.parts[k] for k in ("disentanglement", "completeness", "informativeness", "train informativeness")]
+    assert parts == pytest.approx([1, 1, 1, 1], abs=1e-6)
+    assert score.parts["error"] == 0
+
+
+def test_two_factors_in_one_dimension_lower_d_and_not_c(grid):
+    score = dci(np.stack([grid[:, 0] * 4 + grid[:, 1], grid[:, 2]], axis=1) + 0.0, grid)
+    assert score.parts["completeness"] == pytest.approx(1, abs=1e-6)
+    # rho = 2/3 and 1/3; the first dimension serves two of three factors alike.
+    assert score.value == pytest.approx(2 / 3 * (1 - np.log(2) / np.log(3)) + 1 / 3, abs=1e-6)
+
+
+def test_noise_has_none_of_the_three(grid, noise):
+    score = dci(noise, grid)
+    assert score.value < 0.05
+    assert score.parts["informativeness"] < 0.4
+
+
+def test_dead_dimensions_and_constant_factors(grid, noise):
+    codes = grid + 0.3 * noise
+    score = dci(np.c_[codes, np.ones(len(grid))], np.c_[grid, np.ones(len(grid))])
+    assert score.notes == ("dead dimensions: z3", "constant factors, left out: factor_3")
+    assert score.matrix[3, :3].tolist() == [0, 0, 0]
+    assert np.isnan(score.matrix[:, 3]).all()
+    assert score.value == pytest.approx(dci(codes, grid).value, abs=0.01)
+
+
+def test_mutual_information_as_importance_is_med(grid, noise):
+    codes = grid + noise
+    assert dci(codes, grid, regressor="mi").value == med(codes, grid).value
+
+
+@pytest.mark.parametrize("regressor", ["forest", "lasso", "lightgbm"])
+def test_other_regressors_tell_perfect_from_mixed(regressor, grid, noise):
+    if regressor == "lightgbm":
+        pytest.importorskip("lightgbm")
+    rotated = grid @ np.array([[1, 1, 0], [-1, 1, 0], [0, 0, 1]]) / np.sqrt([2, 2, 1]) + 0.1 * noise
+    perfect, mixed = dci(grid + 0.0, grid, regressor=regressor), dci(rotated, grid, regressor=regressor)
+    assert perfect.value == pytest.approx(1, abs=0.05)
+    assert mixed.value < perfect.value - 0.2
+    assert perfect.name == f"dci(regressor={regressor})"
+    assert dci(rotated, grid, regressor=regressor).value == mixed.value
+
+
+def test_continuous_factors_are_regressed():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(1500, 2))
+    score = dci(values * [2, -1], values)
+    assert score.value > 0.97
+    assert 0 < score.parts["error"] < 0.2
+    assert score.parts["informativeness"] > 0.95
+
+
+def test_seeds(grid, noise):
+    codes = grid + noise
+    assert dci(codes, grid, seed=4).value == dci(codes, grid, seed=4).value
+    assert dci(codes, grid, seed=5).value == pytest.approx(dci(codes, grid, seed=4).value, abs=0.01)
+
+
+def test_lightgbm_is_an_extra(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "lightgbm", None)
+    with pytest.raises(HatchelError, match=r"hatchel\[fast\]"):
+        _lightgbm()
