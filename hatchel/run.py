@@ -185,6 +185,7 @@ def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool
     system = build(spec, data.shape)
     order = Order(torch.from_numpy(items), spec.batch_size, spec.seed)
     done = _look(folder, description, resume, force)
+    distributed.wait()  # or a slow process finds what the first has already written, and refuses it
     if done is not None:
         return done
     if distributed.rank() == 0:
