@@ -31,7 +31,7 @@ quickstart: $(READY)  ## train, measure and picture a model on built-in data (a 
 	$(BIN)/hatchel quickstart
 
 test: $(READY_DEV)  ## all tests, warnings as errors, doctests included; TESTS="-k mig" for some
-	$(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope $(TESTS)
 
 check: $(READY_DEV)  ## ruff, ruff format, pyright (strict on the package)
 	$(BIN)/ruff check .

@@ -84,14 +84,15 @@ class Estimates:
         """What is joined, and permuted to give the product: (rows, width) each."""
         t = self._trace
         if isinstance(compared, Pairs):
-            return [self._members(compared, name, z) for name in (compared.left, compared.right)]
+            return [self._members(compared, name) for name in (compared.left, compared.right)]
         return [t.q.columns(z, block) for block in compared]
 
-    def _members(self, pairs: Pairs, name: str, z: Tensor) -> Tensor:
+    def _members(self, pairs: Pairs, name: str) -> Tensor:
         # Once for all terms, so that the backward pass spreads a map's gradient over space once.
         key = (name, pairs.pooled, pairs.together)
         if key not in self._layers:
-            self._layers[key] = pairs.members(name, self._trace.q, z, self._trace.features).flatten(1)
+            t = self._trace
+            self._layers[key] = pairs.members(name, t.q, t.z, t.features).flatten(1)
         return self._layers[key]
 
     def _product(self, parts: list[Tensor]) -> Tensor:

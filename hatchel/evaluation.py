@@ -18,6 +18,7 @@ from hatchel.metrics.probe import Probe
 from hatchel.metrics.suite import Scores, measure
 from hatchel.progress import progress
 from hatchel.streams import generator
+from hatchel.trace import Posterior
 
 if TYPE_CHECKING:
     from hatchel.run import Run
@@ -29,15 +30,41 @@ PICTURES = 512
 
 
 @dataclass(frozen=True)
+class Codes:
+    """What n items are in one latent space."""
+
+    mean: NDArray[np.float32]  # (n, D); class probabilities for a discrete variable
+    std: NDArray[np.float32] | None  # (n, D); None where some columns are not real coordinates
+    sample: NDArray[np.float32]  # (n, D)
+    clusters: NDArray[np.int64] | None = None  # (n, discrete variables)
+    real: Codes | None = None
+    """The real coordinates alone, where there are others too."""
+
+
+@dataclass(frozen=True)
 class Encodings:
     """What one pass of the encoder over n items gave."""
 
     items: NDArray[np.int64]  # (n,) numbers in the data set
-    mean: NDArray[np.float32]  # (n, D)
-    std: NDArray[np.float32]  # (n, D)
-    sample: NDArray[np.float32]  # (n, D)
+    levels: tuple[Codes, ...]
+    """The codes at each level of a hierarchy; most latents have one."""
     layers: Mapping[str, NDArray[np.float32]]
     """Inner layers, each (n, F): feature maps pooled over space, so that a channel is one number."""
+
+    @property
+    def mean(self) -> NDArray[np.float32]:
+        """Of the first level: (n, D)."""
+        return self.levels[0].mean
+
+    @property
+    def std(self) -> NDArray[np.float32] | None:
+        """Of the first level: (n, D)."""
+        return self.levels[0].std
+
+    @property
+    def sample(self) -> NDArray[np.float32]:
+        """Of the first level: (n, D)."""
+        return self.levels[0].sample
 
 
 class Evaluation(Mapping[str, Scores]):
@@ -76,59 +103,86 @@ def encodings(run: Run, items: int = ITEMS, seed: int = 0, layers: bool = False)
     count = min(items, len(data))
     chosen = np.sort(np.random.default_rng(seed).choice(len(data), count, replace=False))
     read = data.reader(str(next(model.parameters()).device))
-    means: list[Tensor] = []
-    deviations: list[Tensor] = []
+    parts: list[list[Posterior]] = [[] for _ in range(run.levels)]
     inner: dict[str, list[Tensor]] = {}
     with torch.inference_mode(), progress("encoding", count) as advance:
         for part in torch.from_numpy(chosen).split(512):
             advance(len(part))
-            q, encoded = model.encode(read(part))
-            means.append(q.mean)
-            deviations.append(q.variance.sqrt())
+            q, encoded = model.encode(read(part), run.steps)
+            for level, posteriors in enumerate(parts):
+                above = model.latent.posterior(encoded.parameters, run.steps, level) if level else q
+                posteriors.append(above.mapped(Tensor.cpu))
             for name, feature in encoded.features.items() if layers else ():
                 inner.setdefault(name, []).append(feature.flatten(2).mean(2) if feature.ndim > 2 else feature)
-    mean, std = torch.cat(means).cpu(), torch.cat(deviations).cpu()
-    noise = torch.randn(mean.shape, generator=generator(seed, "evaluation"))
-    return Encodings(
-        items=chosen,
-        mean=mean.numpy(),
-        std=std.numpy(),
-        sample=(mean + std * noise).numpy(),
-        layers={name: torch.cat(parts).cpu().numpy() for name, parts in inner.items()},
+        return Encodings(
+            items=chosen,
+            levels=tuple(_codes(posteriors, seed, level) for level, posteriors in enumerate(parts)),
+            layers={name: torch.cat(features).cpu().numpy() for name, features in inner.items()},
+        )
+
+
+def _codes(posteriors: Sequence[Posterior], seed: int, level: int) -> Codes:
+    noise = generator(seed, "evaluation", level)
+    mean, sample = (
+        torch.cat(c).numpy() for c in ([q.mean for q in posteriors], [q.rsample(noise) for q in posteriors])
+    )
+    std = torch.cat([q.variance.sqrt() for q in posteriors]).numpy()
+    found = [q.clusters() for q in posteriors]
+    clusters = [c for c in found if c is not None]
+    real = posteriors[0].real
+    if len(real) == mean.shape[1]:
+        return Codes(mean, std, sample)
+    return Codes(
+        mean,
+        None,
+        sample,
+        clusters=torch.cat(clusters).numpy() if clusters else None,
+        real=Codes(mean[:, real], std[:, real], sample[:, real]) if real else None,
     )
 
 
 def probes(run: Run, found: Encodings, seed: int = 0) -> dict[str, Probe]:
-    """A probe for each representation: posterior means, samples, and the layers."""
+    """A probe for each representation: posterior means, samples, further levels, and the encoder's layers.
+
+    A latent with discrete variables also has `coordinates`: its real coordinates alone, whose deviations are known.
+    """
     data = run.data
     factors = data.factors(found.items)
     names = data.space.names if data.space is not None else None
-    pictures = found.items[:PICTURES]
-    images = run_images(run, pictures)
-    result = {
-        "mean": Probe(
-            found.mean,
+    declared = False if factors is not None else None
+
+    def full(codes: Codes, level: int, features: Mapping[str, NDArray[Any]] | None = None) -> Probe:
+        return Probe(
+            codes.mean,
             factors,
             names=names,
-            continuous=False if factors is not None else None,
-            samples=found.sample,
-            std=found.std,
-            features=dict(found.layers) or None,
-            images=images,
+            continuous=declared,
+            samples=codes.sample,
+            std=codes.std,
+            features=features,
+            clusters=codes.clusters,
+            images=run_images(run, found.items[:PICTURES], level),
             seed=seed,
         )
-    }
-    for name, codes in {"sample": found.sample, **{f"layer {k}": v for k, v in found.layers.items()}}.items():
-        result[name] = Probe(codes, factors, names=names, continuous=False if factors is not None else None, seed=seed)
+
+    def plain(codes: NDArray[Any], std: NDArray[Any] | None = None, samples: NDArray[Any] | None = None) -> Probe:
+        return Probe(codes, factors, names=names, continuous=declared, std=std, samples=samples, seed=seed)
+
+    first = found.levels[0]
+    result = {"mean": full(first, 0, dict(found.layers) or None), "sample": plain(first.sample)}
+    if first.real is not None:
+        result["coordinates"] = plain(first.real.mean, first.real.std, first.real.sample)
+    result |= {f"level {i}": full(codes, i) for i, codes in enumerate(found.levels) if i}
+    result |= {f"layer {name}": plain(codes) for name, codes in found.layers.items()}
     return result
 
 
-def run_images(run: Run, items: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]] | None:
+def run_images(run: Run, items: NDArray[np.int64], level: int = 0) -> tuple[NDArray[Any], NDArray[Any]] | None:
     """Images in [0, 1] and their reconstructions; None for the rows of a table."""
     if len(run.shape) != 3:
         return None
     images = run.data.images(items)
-    return images / np.float32(255), run.reconstruct(images)
+    return images / np.float32(255), run.reconstruct(images, level)
 
 
 def evaluate(
@@ -141,7 +195,7 @@ def evaluate(
     layers: bool = False,
     store: bool = True,
 ) -> Evaluation:
-    """Every metric on means, on samples and (if asked) on the encoder's layers; stored in RUN/scores.json.
+    """Every metric on means, samples, levels and (if asked) the encoder's layers; stored in RUN/evaluation.json.
 
     What a representation lacks for a metric (factors, deviations, reconstructions) is listed with the reason.
     """
@@ -150,5 +204,5 @@ def evaluate(
     settings = {"steps": run.steps, "items": len(found.items), "seed": seed, "bootstrap": bootstrap}
     result = Evaluation(scores, settings)
     if store:
-        write_json(run.folder / "scores.json", result.to_dict())
+        write_json(run.folder / "evaluation.json", result.to_dict())
     return result

@@ -10,7 +10,7 @@ from hatchel.likelihoods import Likelihood, LikelihoodModule
 from hatchel.nets.part import Decoder, Encoded, Encoder, Shape
 from hatchel.objective import Loss, Objective
 from hatchel.streams import generator
-from hatchel.trace import Posterior, Trace
+from hatchel.trace import Labelled, Posterior, Trace
 
 
 class Model(nn.Module):
@@ -25,29 +25,42 @@ class Model(nn.Module):
         super().__init__()
         self.encoder = encoder.build(shape, latent.widths)
         self.latent = latent.build()
-        self.decoder = decoder.build(latent.width, shape)
+        self.decoder = decoder.build(latent.decoder_width, shape)
         self.likelihood = likelihood.build()
 
-    def encode(self, x: Tensor) -> tuple[Posterior, Encoded]:
-        """q(z|x), and what the encoder showed on the way."""
+    def encode(self, x: Tensor, step: int | None = None, level: int = 0) -> tuple[Posterior, Encoded]:
+        """q(z|x) at a level of the latent, and what the encoder showed on the way; no step: as after training."""
         encoded: Encoded = self.encoder(x)
-        return self.latent.posterior(encoded.parameters), encoded
+        return self.latent.posterior(encoded.parameters, step, level), encoded
 
-    def decode(self, z: Tensor) -> Tensor:
+    def decode(self, z: Tensor, level: int = 0) -> Tensor:
         """E[x|z]."""
-        return self.likelihood.mean(self.decoder(z))
+        return self.likelihood.mean(self.decoder(self.latent.conditioned(z, level)))
 
-    def forward(self, x: Tensor, n_data: int, step: int, seed: int, independent: Tensor | None = None) -> Trace:
-        """One draw for each input; `independent` is a second batch, encoded without gradient."""
-        q, encoded = self.encode(x)
+    def forward(
+        self,
+        x: Tensor,
+        n_data: int,
+        step: int,
+        seed: int,
+        independent: Tensor | None = None,
+        labelled: tuple[Tensor, Tensor] | None = None,
+    ) -> Trace:
+        """One draw for each input; `independent` is a second batch, encoded without gradient.
+
+        `labelled` are other items and their factors, encoded with gradient.
+        """
+        level = self.latent.draw_level(seed, step)
+        q, encoded = self.encode(x, step, level)
         z = q.rsample(generator(seed, "noise", step))
         z_independent = None
         if independent is not None:
             with torch.no_grad():
-                z_independent = self.encode(independent)[0].rsample(generator(seed, "independent noise", step))
+                other = self.encode(independent, step, level)[0]
+                z_independent = other.rsample(generator(seed, "independent noise", step))
         return Trace(
             x=x,
-            log_px=self.likelihood.log_prob(self.decoder(z), x),
+            log_px=self.likelihood.log_prob(self.decoder(self.latent.conditioned(z, level)), x),
             q=q,
             z=z,
             n_data=n_data,
@@ -55,6 +68,7 @@ class Model(nn.Module):
             seed=seed,
             z_independent=z_independent,
             features=encoded.features,
+            labelled=labelled and Labelled(self.encode(labelled[0], step, level)[0].mean, labelled[1]),
         )
 
 
@@ -66,6 +80,14 @@ class System(nn.Module):
         self.model = model
         self.objective = objective
 
-    def forward(self, x: Tensor, n_data: int, step: int, seed: int, independent: Tensor | None = None) -> Loss:
+    def forward(
+        self,
+        x: Tensor,
+        n_data: int,
+        step: int,
+        seed: int,
+        independent: Tensor | None = None,
+        labelled: tuple[Tensor, Tensor] | None = None,
+    ) -> Loss:
         """The loss of one batch."""
-        return self.objective(self.model(x, n_data, step, seed, independent))
+        return self.objective(self.model(x, n_data, step, seed, independent, labelled))

@@ -74,9 +74,11 @@ class Objective(nn.Module):
         self._keys: dict[CriticKey, str] = {}
         self.critics = nn.ModuleDict()
         for name, entry in self.terms.items():
-            reason = entry.term.accepts(q)
-            if reason:
-                raise HatchelError(f"objective.{name}: {entry.term.kind} does not fit this latent: {reason}")
+            by = entry.term.estimator
+            for part in (entry.term, entry.weight, *(() if by is None else (by,))):
+                reason = part.accepts(q)
+                if reason:
+                    raise HatchelError(f"objective.{name}: {part.kind} does not fit this latent: {reason}")
             self.register_buffer(f"state_{name}", entry.weight.initial_state())
             self._note(name, entry.term, q, features or {})
 
@@ -100,6 +102,11 @@ class Objective(nn.Module):
         """Whether a critic compares with the codes of a second batch."""
         return any(critic.wants_independent_batch for critic, _ in self._keys)
 
+    @property
+    def wants_labels(self) -> bool:
+        """Whether a term reads items whose factors are known."""
+        return any(entry.term.wants_labels for entry in self.terms.values())
+
     def forward(self, t: Trace) -> Loss:
         """All terms from one trace, each estimator asked once."""
         critics: dict[CriticKey, CriticModule] = {}
@@ -111,7 +118,7 @@ class Objective(nn.Module):
         values = {name: mean(entry.term.value(t, estimates)) for name, entry in self.terms.items()}
         total = torch.stack(
             [
-                entry.weight.apply(values[name], t.step, self.get_buffer(f"state_{name}"))
+                entry.weight.at_level(t.q.level).apply(values[name], t.step, self.get_buffer(f"state_{name}"))
                 for name, entry in self.terms.items()
             ]
         ).sum()

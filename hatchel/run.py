@@ -21,7 +21,9 @@ from hatchel.files import writable_folder
 from hatchel.likelihoods import Columns
 from hatchel.model import Model
 from hatchel.spec import decode, updated
+from hatchel.trace import Posterior
 from hatchel.training.checkpoint import Description, checkpoints, restore
+from hatchel.training.labels import labelled_batches
 from hatchel.training.loop import choose_device, fit, processes
 from hatchel.training.order import Order
 from hatchel.training.spec import RunSpec, build, resolved
@@ -65,33 +67,45 @@ class Run:
             self._data = self.spec.data.load()
         return self._data
 
-    def posterior(self, images: Any) -> tuple[Floats, Floats]:
-        """Mean and standard deviation of q(z|x): two arrays (n, D)."""
+    @property
+    def levels(self) -> int:
+        """Latent spaces of a hierarchy; 1 where there is none."""
+        return self.model.latent.levels
+
+    def posterior(self, images: Any, level: int = 0) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of q(z|x): two arrays (n, D); of a class, those of its one-hot."""
         none = torch.zeros(0, self.spec.latent.width)
-        parts = [(q.mean.cpu(), q.variance.sqrt().cpu()) for q in self._posteriors(images)] or [(none, none)]
+        parts = [(q.mean.cpu(), q.variance.sqrt().cpu()) for q in self._posteriors(images, level)] or [(none, none)]
         mean, std = (torch.cat(column).numpy() for column in zip(*parts, strict=True))
         return mean, std
 
-    def encode(self, images: Any) -> Floats:
-        """The codes of images (n, H, W, C), uint8 or floats in [0, 1], or of rows (n, F): posterior means (n, D)."""
-        return self.posterior(images)[0]
+    def encode(self, images: Any, level: int = 0, hard: bool = False) -> Floats:
+        """The codes of images (n, H, W, C), uint8 or floats in [0, 1], or of rows (n, F): posterior means (n, D).
 
-    def decode(self, codes: Any) -> Floats:
-        """The mean image (n, H, W, C) in [0, 1], or row (n, F), of each code (n, D)."""
+        `level`: of a hierarchy of latent spaces. `hard`: the most probable class in place of class probabilities.
+        """
+        none = torch.zeros(0, self.spec.latent.width)
+        return torch.cat([q.code(hard).cpu() for q in self._posteriors(images, level)] or [none]).numpy()
+
+    def decode(self, codes: Any, level: int = 0) -> Floats:
+        """The mean image (n, H, W, C) in [0, 1], or row (n, F), of each code (n, D) of a level."""
+        self._check_level(level)
         z = torch.from_numpy(np.array(codes, dtype=np.float32)).to(self._device)
         width = self.spec.latent.width
         if z.ndim != 2 or z.shape[1] != width:
             raise HatchelError(f"codes: expected an array of shape (n, {width}), got {tuple(z.shape)}")
         with torch.inference_mode():
-            out = torch.cat([self.model.decode(part) for part in z.split(CHUNK)] or [z.new_zeros(0, *self.shape)])
+            out = torch.cat(
+                [self.model.decode(part, level) for part in z.split(CHUNK)] or [z.new_zeros(0, *self.shape)]
+            )
         if out.ndim == 4:
             return out.permute(0, 2, 3, 1).cpu().numpy()
         centre, scale = self._units
         return (out * scale + centre).cpu().numpy()
 
-    def reconstruct(self, images: Any) -> Floats:
+    def reconstruct(self, images: Any, level: int = 0, hard: bool = False) -> Floats:
         """Through the mean code and back."""
-        return self.decode(self.encode(images))
+        return self.decode(self.encode(images, level, hard), level)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -130,10 +144,16 @@ class Run:
                 centre, scale = self._units
                 yield ((part.double() - centre) / scale).float()
 
-    def _posteriors(self, images: Any) -> Iterator[Any]:
+    def _posteriors(self, images: Any, level: int) -> Iterator[Posterior]:
+        self._check_level(level)
         with torch.inference_mode():
             for x in self.batches(images):
-                yield self.model.encode(x)[0]
+                yield self.model.encode(x, self.steps, level)[0]
+
+    def _check_level(self, level: int) -> None:
+        if not 0 <= level < self.levels:
+            known = "0 only" if self.levels == 1 else f"0 to {self.levels - 1}"
+            raise HatchelError(f"level: this run's latent has level {known}, not {level}")
 
     def evaluate(self, *arguments: Any, **options: Any) -> Any:
         """Every metric on codes of the run's own data; see `hatchel.evaluation.evaluate`."""
@@ -184,6 +204,8 @@ def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool
     # Before anything is written: a spec that does not fit is refused here.
     system = build(spec, data.shape)
     order = Order(torch.from_numpy(items), spec.batch_size, spec.seed)
+    if system.objective.wants_labels:
+        labelled_batches(spec, data, order.items)
     done = _look(folder, description, resume, force)
     distributed.wait()  # or a slow process finds what the first has already written, and refuses it
     if done is not None:

@@ -29,6 +29,17 @@ class Posterior(ABC):
     """Whether every site is a real coordinate (moments and covariances then mean something)."""
     factorised_prior: bool
     """Whether p(z) is a product over sites; if not, its own log-ratio enters the correlation terms."""
+    names: tuple[str, ...] = ("z",)
+    """What the groups are called."""
+    level: int = 0
+    """Which space of a hierarchy this is."""
+    levels: int = 1
+    """How many spaces the hierarchy has."""
+
+    @property
+    def nesting(self) -> tuple[Partition, ...]:
+        """The groups, then their parts, and so on: each partition refines the one before it."""
+        return (self.groups,)
 
     @property
     def sites(self) -> Partition:
@@ -76,6 +87,27 @@ class Posterior(ABC):
         """The coordinates of z that belong to a block: (B, width). One coordinate a site unless a latent says else."""
         return z[:, list(block)]
 
+    @property
+    def real(self) -> list[int]:
+        """The columns of z that hold real coordinates."""
+        return list(range(self.mean.shape[1]))
+
+    def code(self, hard: bool = False) -> Tensor:
+        """The representation that metrics read, (B, D): `mean`, or with every discrete variable decided if `hard`."""
+        return self.mean
+
+    def clusters(self) -> Tensor | None:
+        """The most probable class of every discrete variable, (B, number of them); None where there is none."""
+        return None
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Items whose factors are known, a small batch of its own (this rank's rows of it)."""
+
+    mean: Tensor  # (M, D), with gradient
+    factors: Tensor  # (M, K), as numbers
+
 
 @dataclass(frozen=True)
 class Trace:
@@ -93,3 +125,5 @@ class Trace:
     """Codes of an independent batch, drawn only where an estimator asks for one; without gradient."""
     features: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
     """Inner layers of the encoder, for terms that look at them."""
+    labelled: Labelled | None = None
+    """Encoded only where a term asks for labels."""

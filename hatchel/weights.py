@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import torch
 from annotated_types import Ge
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from hatchel.errors import HatchelError
 from hatchel.spec import Count, NonNegative, Positive, Share, Spec
+from hatchel.trace import Posterior
 
 
 class Weight(Spec, ABC, family="weight", home="hatchel.weights"):
@@ -19,7 +20,9 @@ class Weight(Spec, ABC, family="weight", home="hatchel.weights"):
 
     @classmethod
     def shorthand(cls, value: Any) -> Any:
-        """A number is a constant."""
+        """A number is a constant, a list has a weight for each level of a hierarchy."""
+        if isinstance(value, list | tuple):
+            return PerLevel(tuple(cast(tuple[float, ...], value)))
         if isinstance(value, bool) or not isinstance(value, int | float):
             return super().shorthand(value)
         return Constant(value)
@@ -36,6 +39,14 @@ class Weight(Spec, ABC, family="weight", home="hatchel.weights"):
         """What a controller remembers between steps."""
         return torch.zeros(0, dtype=torch.float64)
 
+    def at_level(self, level: int) -> Weight:
+        """The weight at a level of a hierarchical latent: by default the same at all."""
+        return self
+
+    def accepts(self, q: Posterior) -> str:
+        """Why this latent cannot carry the weight; empty where it can."""
+        return ""
+
 
 class Constant(Weight):
     """w * value."""
@@ -50,6 +61,31 @@ class Constant(Weight):
     def formula(self, symbol: str) -> str:
         """A weight of 1 is not written."""
         return symbol if self.value == 1 else f"{self.value:g}*{symbol}"
+
+
+class PerLevel(Weight):
+    """beta_i * value at level i of a hierarchy of latent spaces (paper 001, Eq. 2); 0 leaves a level alone."""
+
+    weights: tuple[float, ...] = (1.0, 10.0, 40.0)
+    """beta_0, beta_1, ..."""
+
+    def at_level(self, level: int) -> Weight:
+        """A constant."""
+        return Constant(self.weights[level])
+
+    def accepts(self, q: Posterior) -> str:
+        """One weight a level."""
+        if len(self.weights) == q.levels:
+            return ""
+        return f"there are {len(self.weights)} weights for {q.levels} levels; give one for each, or a single number"
+
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """As at level 0; the objective asks for the level of its trace first."""
+        return self.at_level(0).apply(value, step, state)
+
+    def formula(self, symbol: str) -> str:
+        """With every level's weight."""
+        return f"beta_i*{symbol}, beta: {', '.join(f'{w:g}' for w in self.weights)} by level"
 
 
 class Ramp(Weight):

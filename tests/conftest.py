@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from hatchel.latents.diagonal import DiagonalGaussian
-from hatchel.trace import Trace
+from hatchel.latents.mixed import Mixed
+from hatchel.latents.variables import Concrete, Gaussian, Group
+from hatchel.trace import Labelled, Trace
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -53,4 +55,35 @@ def gaussian_trace(batch: int = 24, dim: int = 4, n_data: int = 100, seed: int =
     noise = torch.randn(batch, dim, generator=g, dtype=dtype)
     z = q.mean + (0.5 * q.log_variance).exp() * noise
     log_px = -torch.rand(batch, generator=g, dtype=dtype) * 10
-    return Trace(x=torch.zeros(batch, 1), log_px=log_px, q=q, z=z, n_data=n_data, z_independent=z.detach().flip(0))
+    labelled = Labelled(q.mean[:12], torch.randint(4, (12, 2), generator=g))
+    other = z.detach().flip(0)
+    return Trace(torch.zeros(batch, 1), log_px, q, z, n_data, z_independent=other, labelled=labelled)
+
+
+NESTED = {
+    "what": Group({"class": Concrete(3), "look": Group({"colour": Gaussian(2), "size": Gaussian(1)})}),
+    "where": Gaussian(2),
+}
+MIXED = {
+    "mixed": Mixed({"class": Concrete(4), "style": Gaussian(3)}),
+    "mixed nested": Mixed(NESTED),
+    "mixed learned": Mixed({"class": Concrete(3, count=2), "style": Gaussian(3)}, prior="groups"),
+    "mixed learned nested": Mixed(NESTED, prior="whole"),
+    "mixed real": Mixed({"a": Gaussian(2), "b": Gaussian(3)}, prior="whole"),
+}
+"""Latents with discrete variables, nesting and learned priors."""
+
+
+def mixed_trace(latent: Mixed, batch: int = 24, n_data: int = 100, seed: int = 0, dtype=torch.float64) -> Trace:
+    """A trace of a mixed latent whose prior, if it is learned, is not the one it starts from."""
+    g = torch.Generator().manual_seed(seed)
+    module = latent.build().to(dtype)
+    for parameter in module.parameters():
+        parameter.data = torch.randn(parameter.shape, generator=g, dtype=dtype) / 2
+    numbers = torch.randn(batch, sum(latent.widths), generator=g, dtype=dtype).requires_grad_()
+    q = module.posterior(numbers)
+    z = q.rsample(g)
+    log_px = -torch.rand(batch, generator=g, dtype=dtype) * 10
+    labelled = Labelled(q.mean[:12], torch.randint(4, (12, 2), generator=g))
+    other = z.detach().flip(0)
+    return Trace(torch.zeros(batch, 1), log_px, q, z, n_data, z_independent=other, labelled=labelled)

@@ -18,7 +18,7 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
     plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
 ) -> None:
-    """Measure a run: encode once, then every metric on means and samples; stored in RUN/scores.json.
+    """Measure a run: encode once, then every metric on means and samples; stored in RUN/evaluation.json.
 
     [bold]hatchel evaluate runs/mine --bootstrap 200[/]   [bold]hatchel evaluate runs/mine --metrics mig,dci --layers[/]
     """
@@ -33,4 +33,4 @@ def evaluate(
         print(result.to_json())
     else:
         print(result.table())
-        print(f"Stored in {run / 'scores.json'}")
+        print(f"Stored in {run / 'evaluation.json'}")

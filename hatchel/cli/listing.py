@@ -18,6 +18,7 @@ FAMILIES = {
     "encoders": "hatchel.nets.part:Encoder",
     "decoders": "hatchel.nets.part:Decoder",
     "latents": "hatchel.latents.latent:Latent",
+    "variables": "hatchel.latents.variables:Variable",
     "likelihoods": "hatchel.likelihoods:Likelihood",
     "datasets": "hatchel.data.source:Source",
     "metrics": "hatchel.metrics.metric:Metric",

@@ -11,11 +11,15 @@ from hatchel.distributed import gather
 from hatchel.errors import HatchelError
 from hatchel.estimators.pairs import Layers
 from hatchel.spec import Spec
-from hatchel.trace import Partition, Trace
+from hatchel.trace import Partition, Posterior, Trace
 
 
 class Estimator(Spec, ABC, family="estimator", home="hatchel.estimators"):
     """How log q(z), or a ratio of such densities, is had."""
+
+    def accepts(self, q: Posterior) -> str:
+        """Why this latent cannot be estimated so; empty where it can."""
+        return ""
 
 
 class Density(Estimator, ABC):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from hatchel.distributed import gather
 from hatchel.estimators.estimator import Density
-from hatchel.trace import Block, Partition, Trace
+from hatchel.trace import Block, Partition, Posterior, Trace
 
 
 class Gaussian(Density):
@@ -18,6 +18,10 @@ class Gaussian(Density):
     The mean over the batch of log q(z) - sum_d log q(z_d) is exactly 1/2 (log |diag S| - log |S|)
     (paper 004, Eq. 5): the total correlation of a Gaussian, a lower bound for other densities with this copula.
     """
+
+    def accepts(self, q: Posterior) -> str:
+        """A class is not normal, and the numbers of a class sum to 1: their covariance is singular."""
+        return "" if q.continuous else "a normal density needs real coordinates and this latent has discrete sites"
 
     def log_q(self, t: Trace, blocks: Partition) -> Tensor:
         """One Cholesky factor a block of more than one coordinate."""

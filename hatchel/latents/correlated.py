@@ -46,7 +46,7 @@ class _CorrelatedModule(LatentModule):
         super().__init__()
         self.correlation = correlation
 
-    def posterior(self, parameters: Tensor) -> CorrelatedGaussian:
+    def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> CorrelatedGaussian:
         mean, log_variance = parameters.unflatten(1, (-1, 2)).unbind(2)
         return CorrelatedGaussian(mean, log_variance, self.correlation)
 

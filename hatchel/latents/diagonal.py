@@ -39,7 +39,7 @@ class Diagonal(Latent):
 
 
 class _DiagonalModule(LatentModule):
-    def posterior(self, parameters: Tensor) -> DiagonalGaussian:
+    def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> DiagonalGaussian:
         mean, log_variance = parameters.unflatten(1, (-1, 2)).unbind(2)
         return DiagonalGaussian(mean, log_variance)
 
@@ -50,9 +50,10 @@ class DiagonalGaussian(Posterior):
     continuous = True
     factorised_prior = True
 
-    def __init__(self, mean: Tensor, log_variance: Tensor) -> None:
+    def __init__(self, mean: Tensor, log_variance: Tensor, level: int = 0, levels: int = 1) -> None:
         self.mean = mean
         self.log_variance = log_variance
+        self.level, self.levels = level, levels
         self.groups = (tuple(range(mean.shape[1])),)
 
     @property
@@ -90,7 +91,7 @@ class DiagonalGaussian(Posterior):
 
     def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
         """Mean and log-variance changed alike."""
-        return type(self)(change(self.mean), change(self.log_variance))
+        return type(self)(change(self.mean), change(self.log_variance), self.level, self.levels)
 
     def _at(self, block: Block) -> DiagonalGaussian:
         return DiagonalGaussian(self.mean[:, list(block)], self.log_variance[:, list(block)])

@@ -11,11 +11,25 @@ from hatchel.trace import Posterior
 
 
 class LatentModule(nn.Module, ABC):
-    """The running form of a latent; it may own parameters (a learned prior)."""
+    """The running form of a latent; it may own parameters (a learned prior, the maps of a hierarchy)."""
+
+    levels: int = 1
+    """Latent spaces of a hierarchy; 1 where there is none."""
 
     @abstractmethod
-    def posterior(self, parameters: Tensor) -> Posterior:
-        """q(z|x) from the encoder's numbers (B, sum(widths))."""
+    def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> Posterior:
+        """q(z|x) from the encoder's numbers (B, sum(widths)), at a level of the hierarchy.
+
+        `step` drives schedules, such as a temperature's; None is where they end.
+        """
+
+    def draw_level(self, seed: int, step: int) -> int:
+        """The level that a training step works on, the same on all ranks."""
+        return 0
+
+    def conditioned(self, z: Tensor, level: int) -> Tensor:
+        """What the decoder reads, (B, decoder_width): z, and what tells it the level."""
+        return z
 
 
 class Latent(Spec, ABC, family="latent", home="hatchel.latents"):
@@ -29,7 +43,12 @@ class Latent(Spec, ABC, family="latent", home="hatchel.latents"):
     @property
     @abstractmethod
     def width(self) -> int:
-        """D, how many numbers a code has: what the decoder reads."""
+        """D, how many numbers a code has."""
+
+    @property
+    def decoder_width(self) -> int:
+        """How many numbers the decoder reads: the code's, unless a latent adds some."""
+        return self.width
 
     @abstractmethod
     def build(self) -> LatentModule:

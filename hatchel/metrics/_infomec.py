@@ -17,7 +17,7 @@ from hatchel.metrics.score import Score
 from hatchel.spec import Count, Share
 
 
-class InfoMEC(Metric):
+class InfoMEC(Metric, kind="infomec"):
     """InfoM, InfoE and InfoC of Hsu et al. (2023, Eqs. 6-8); the headline is InfoM.
 
     With N_kd = I(v_k; z_d) / H(v_k), by nearest neighbours, and the latents whose range is too small left out,

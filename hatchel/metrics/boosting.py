@@ -233,14 +233,14 @@ def _goes_right(columns: NDArray[Any], feature: Index, cut: NDArray[Any], path: 
     return sides[0]
 
 
-def _leaf_numbers(path: Sequence[Bool]) -> Index:
-    number = path[0].astype(np.int64)
+def _leaf_numbers(path: Sequence[Bool]) -> NDArray[np.uint8]:
+    number = path[0].view(np.uint8)
     for turn in path[1:]:
-        number = 2 * number + turn
+        number = (number << 1) | turn.view(np.uint8)
     return number
 
 
-def _leaf_values(leaves: Real, number: Index) -> Real:
+def _leaf_values(leaves: Real, number: NDArray[np.uint8]) -> Real:
     return np.stack([values.take(row) for values, row in zip(np.ascontiguousarray(leaves.T), number, strict=True)])
 
 

@@ -13,8 +13,8 @@ Index = NDArray[np.int64]
 PACK = 4096.0
 """Two counts below this share one float32 exactly (4096² = 2²⁴)."""
 
-REACH = 96
-"""Rows tried again on either side of a cut at most: twice as many changed no DCI by more than 0.003."""
+REACH = 64
+"""Rows tried again on either side of a cut at most: twice as many changed no DCI by more than 0.005."""
 
 
 class Histogram:

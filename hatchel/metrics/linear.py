@@ -6,9 +6,12 @@ machines are solved exactly (liblinear stops at its tolerance), the regression t
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Labels
@@ -44,6 +47,11 @@ def logistic_regression(codes: Float, labels: Labels, c: float = 1.0, balanced: 
     >>> logistic_regression(z, np.array([0, 0, 1, 1])).chances(z).round(3)[:, 1].tolist()
     [0.118, 0.268, 0.732, 0.882]
     """
+    with _blas().limit(limits=1):  # the products are too small to share, and waiting threads would slow them down
+        return _solved(codes, labels, c, balanced)
+
+
+def _solved(codes: Float, labels: Labels, c: float, balanced: bool) -> Logistic:
     n, d = codes.shape
     k = int(labels.max()) + 1
     centre = codes.mean(axis=0)
@@ -59,6 +67,7 @@ def logistic_regression(codes: Float, labels: Labels, c: float = 1.0, balanced: 
     weighted = inputs * weight
     pull = target @ weighted.T  # (K, d + 1)
     weights = np.zeros((k, d + 1))
+    curvature = _Curvature(inputs, weighted, penalty)
 
     def loss(w: Float) -> tuple[float, Float]:
         chances = w @ inputs
@@ -80,7 +89,7 @@ def logistic_regression(codes: Float, labels: Labels, c: float = 1.0, balanced: 
             if margin > 0:  # nothing holds the weights back: the infimum 0 lies at infinity, in this direction
                 weights = weights * max(1.0, 40 / margin)
                 break
-        step = _newton_step(inputs, weighted, chances, penalty, gradient)
+        step = curvature.newton_step(chances, gradient)
         slope, size = float(np.vdot(gradient, step)), 1.0
         for _ in range(30):
             trial, trial_chances = loss(weights - size * step)
@@ -94,44 +103,74 @@ def logistic_regression(codes: Float, labels: Labels, c: float = 1.0, balanced: 
     return Logistic(scaled.T, weights[:, d] - scaled @ centre)
 
 
+@functools.cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
 def _margin(scores: Float, labels: Labels) -> float:
     """By how much the own class's score (K, n) is ahead of the best other one, at the worst row."""
     own = scores[labels, np.arange(len(labels))]
     return float((own - np.where(np.arange(len(scores))[:, None] == labels, -np.inf, scores).max(axis=0)).min())
 
 
-def _newton_step(inputs: Float, weighted: Float, chances: Float, penalty: Float, gradient: Float) -> Float:
-    k, size = gradient.shape
-    # A direction need not be exact: the loss is.
-    x, a, p = (array.astype(np.float32) for array in (inputs, weighted, chances))
-    rows, columns = np.triu_indices(size)
-    blocks = np.empty((k, size, size))
-    blocks[:, rows, columns] = blocks[:, columns, rows] = (p * (1 - p)) @ (x[rows] * a[columns]).T
-    blocks[:, np.arange(size), np.arange(size)] += penalty + 1e-6 * x.shape[1] * p.mean()
-    inverses = np.linalg.inv(blocks)  # (K, d + 1, d + 1)
+class _Curvature:
+    """The Hessian of the loss, for Newton's steps by conjugate gradients.
 
-    def curve(direction: Float) -> Float:
-        change = direction.astype(np.float32) @ x
-        change *= p
-        change -= p * change.sum(axis=0)
-        return change @ a.T + penalty * direction
+    In float32, since a direction need not be exact where the loss is, and in blocks of rows that fit into a cache.
+    """
 
-    step, residual = np.zeros_like(gradient), gradient.copy()
-    towards = np.einsum("kij,kj->ki", inverses, residual)
-    direction, power = towards, float(np.vdot(residual, towards))
-    # No better than the quadratic model deserves far from the end, ever better towards it (Eisenstat & Walker 1996).
-    goal = power * min(0.25, np.sqrt(power / x.shape[1])) ** 2
-    for _ in range(50):
-        bent = curve(direction)
-        along = power / float(np.vdot(direction, bent))
-        step += along * direction
-        residual -= along * bent
+    def __init__(self, inputs: Float, weighted: Float, penalty: Float, rows: int = 2000) -> None:
+        self.penalty, self.count = penalty, inputs.shape[1]
+        self.pairs = np.triu_indices(len(inputs))
+        x, a = inputs.astype(np.float32), weighted.astype(np.float32)
+        self.products = np.ascontiguousarray((x[self.pairs[0]] * a[self.pairs[1]]).T)  # (n, (d + 1)(d + 2) / 2)
+        self.slices = [slice(start, start + rows) for start in range(0, self.count, rows)]
+        self.x = [np.ascontiguousarray(x[:, s]) for s in self.slices]  # (d + 1, rows) each
+        self.a = [np.ascontiguousarray(a[:, s].T) for s in self.slices]
+
+    def newton_step(self, chances: Float, gradient: Float) -> Float:
+        """The solution of Hessian @ step = gradient (K, d + 1), as nearly as the quadratic model deserves."""
+        p = chances.astype(np.float32)
+        p[p < 1e-15] = 0  # products of these would be denormal numbers, which are slow
+        blocks = [np.ascontiguousarray(p[:, s]) for s in self.slices]
+        inverses = np.linalg.inv(self._own_blocks(p, gradient.shape[1]))  # (K, d + 1, d + 1)
+        step, residual = np.zeros_like(gradient), gradient.copy()
         towards = np.einsum("kij,kj->ki", inverses, residual)
-        before, power = power, float(np.vdot(residual, towards))
-        if power <= goal:
-            break
-        direction = towards + power / before * direction
-    return step
+        direction, power = towards, float(np.vdot(residual, towards))
+        # Little far from the end, more towards it (Eisenstat & Walker 1996), never more than the end itself asks for.
+        goal = power * np.clip(np.sqrt(power / self.count), 0.1, 0.25) ** 2
+        for _ in range(50):
+            bent = self._bent(blocks, direction)
+            along = power / float(np.vdot(direction, bent))
+            step += along * direction
+            residual -= along * bent
+            towards = np.einsum("kij,kj->ki", inverses, residual)
+            before, power = power, float(np.vdot(residual, towards))
+            if power <= goal:
+                break
+            direction = towards + power / before * direction
+        return step
+
+    def _own_blocks(self, p: NDArray[np.float32], size: int) -> Float:
+        blocks = np.empty((len(p), size, size))
+        rows, columns = self.pairs
+        blocks[:, rows, columns] = blocks[:, columns, rows] = (p * (1 - p)) @ self.products
+        blocks[:, np.arange(size), np.arange(size)] += self.penalty + 1e-6 * self.count / len(p)
+        return blocks
+
+    def _bent(self, chances: list[NDArray[np.float32]], direction: Float) -> Float:
+        """Hessian @ direction: sum over rows of p (u - p.u) x with u = direction @ x."""
+        towards = direction.astype(np.float32)
+        result = self.penalty * direction
+        for x, a, p in zip(self.x, self.a, chances, strict=True):
+            change = towards @ x
+            change *= p
+            change -= p * change.sum(axis=0)
+            result += change @ a
+        return result
 
 
 def logistic_accuracy(train: tuple[Float, Labels], test: tuple[Float, Labels], c: float = 1.0) -> tuple[float, float]:

@@ -14,6 +14,8 @@ from hatchel.training.spec import RunSpec
 
 Terms = Mapping[str, Term | Weighted]
 """Names and terms; a bare term has weight 1."""
+Parts = Mapping[str, Any]
+"""Fields of RunSpec by name."""
 
 
 class Preset(Spec, ABC, family="method", home="hatchel.presets"):
@@ -28,7 +30,7 @@ class Preset(Spec, ABC, family="method", home="hatchel.presets"):
     def terms(self) -> Terms:
         """The objective."""
 
-    def parts(self) -> Mapping[str, Any]:
+    def parts(self) -> Parts:
         """Fields of RunSpec in which the paper differs from the defaults."""
         return {}
 

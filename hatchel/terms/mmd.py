@@ -31,7 +31,9 @@ class MMD(Term, kind="mmd"):
         return f"MMD(q(z),p(z))[{self.kernel}]"
 
     def accepts(self, q: Posterior) -> str:
-        """Distances need coordinates."""
+        """Distances need coordinates, and the prior's draws are N(0, I)."""
+        if not q.factorised_prior:
+            return "MMD draws from N(0, I) and this latent learns its prior"
         return "" if q.continuous else "MMD needs real coordinates and this latent has discrete sites"
 
     def value(self, t: Trace, estimates: Estimates) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from torch import Tensor
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 class Term(Spec, ABC, family="term", home="hatchel.terms"):
     """One named quantity. `3.0 * Term()` is a weighted term."""
+
+    wants_labels: ClassVar[bool] = False
+    """Whether it reads a trace's labelled items."""
 
     @abstractmethod
     def value(self, t: Trace, estimates: Estimates) -> Tensor:

@@ -9,6 +9,7 @@ from torch import Tensor
 from hatchel.estimates import Estimates
 from hatchel.estimators.density_ratio import DensityRatio
 from hatchel.estimators.estimator import Estimator
+from hatchel.spec import Count
 from hatchel.terms.term import Term
 from hatchel.trace import Partition, Posterior, Trace
 
@@ -21,18 +22,26 @@ class TotalCorrelation(Term):
 
     by: Estimator = DensityRatio()
     """How the ratio is estimated."""
-    over: Literal["sites", "groups", "within"] = "sites"
-    """The product runs over all sites, over the groups, or over the sites of each group, summed over groups."""
+    over: Literal["sites", "groups", "nested", "within"] = "sites"
+    """The product runs over all sites; over the groups; over the parts of each block one level up, `depth` levels down
+    (summed over those blocks); or over the sites of each of the finest groups."""
+    depth: Count = 2
+    """Of `nested`: 1 is `groups`, 2 the parts of the groups."""
 
     def symbol(self) -> str:
         """With the partition and the estimator named."""
-        name = {"sites": "TC(z)", "groups": "TC(groups)", "within": "sum_g TC(z_g)"}[self.over]
+        names = {"sites": "TC(z)", "groups": "TC(groups)", "within": "sum_g TC(z_g)"}
+        name = names.get(self.over, f"TC(parts, depth {self.depth})")
         return f"{name}[{self.by.kind}]"
 
     def partitions(self, q: Posterior) -> tuple[Partition, ...]:
         """One partition for each ratio that is summed."""
         if self.over == "within":
-            return tuple(tuple((s,) for s in group) for group in q.groups if len(group) > 1)
+            return tuple(tuple((s,) for s in group) for group in q.nesting[-1] if len(group) > 1)
+        if self.over == "nested" and self.depth > 1:
+            parts, wholes = q.nesting[self.depth - 1], q.nesting[self.depth - 2]
+            inside = [tuple(p for p in parts if set(p) <= set(whole)) for whole in wholes]
+            return tuple(partition for partition in inside if len(partition) > 1)
         return (q.sites if self.over == "sites" else q.groups,)
 
     def blocks(self, q: Posterior) -> Partition:
@@ -42,6 +51,8 @@ class TotalCorrelation(Term):
 
     def accepts(self, q: Posterior) -> str:
         """There must be something to separate."""
+        if self.over == "nested" and self.depth > len(q.nesting):
+            return f"its groups are nested {len(q.nesting)} deep, not {self.depth}; use over='within' for the sites"
         if self.over == "groups" and len(q.groups) < 2:
             return "the latent has one group only: use over='sites'"
         if self.over == "sites" and len(q.sites) < 2:

@@ -36,9 +36,11 @@ def cost(spec: RunSpec, shape: Shape) -> Cost:
         with FlopCounterMode(display=False) as encoding:
             model.encoder(x)
         with FlopCounterMode(display=False) as decoding:
-            model.decoder(torch.zeros(ITEMS, spec.latent.width))
+            model.decoder(torch.zeros(ITEMS, spec.latent.decoder_width))
         with FlopCounterMode(display=False) as all_of_it:
-            system(x, 10_000, 0, 0, x if system.objective.wants_independent_batch else None)
+            second = x if system.objective.wants_independent_batch else None
+            labelled = (x, torch.arange(ITEMS)[:, None]) if system.objective.wants_labels else None
+            system(x, 10_000, 0, 0, second, labelled)
     flops = [count.get_total_flops() for count in (encoding, decoding, all_of_it)]
     macs = (flops[0], flops[1], flops[2] - flops[0] - flops[1])
     sizes = [sum(p.numel() for p in part.parameters()) for part in (model.encoder, model, system.objective)]

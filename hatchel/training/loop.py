@@ -22,6 +22,7 @@ from hatchel.model import System
 from hatchel.objective import Loss
 from hatchel.training.checkpoint import Description, checkpoints, restore, save
 from hatchel.training.events import Events
+from hatchel.training.labels import labelled_batches
 from hatchel.training.memory import keep_memory
 from hatchel.training.order import Order
 from hatchel.training.progress import Bar
@@ -130,6 +131,14 @@ def _stepper(
     """step -> loss, having updated the weights."""
     read = data.reader(str(device))
     second = Order(order.items, spec.batch_size, spec.seed, "independent order")
+    known = labelled_batches(spec, data, order.items) if system.objective.wants_labels else None
+
+    def labelled(step: int) -> tuple[Tensor, Tensor] | None:
+        if known is None:
+            return None
+        numbers, factors = known(step)
+        return read(numbers), factors.to(device)
+
     if spec.compile:
         system.model.encoder.compile()
         system.model.decoder.compile()
@@ -141,7 +150,7 @@ def _stepper(
         x = read(order.batch(step))
         independent = read(second.batch(step)) if system.objective.wants_independent_batch else None
         with torch.autocast(device.type, dtype, enabled=spec.precision != "float32"):
-            loss: Loss = module(x, len(order.items), step, spec.seed, independent)
+            loss: Loss = module(x, len(order.items), step, spec.seed, independent, labelled(step))
         optimizer.zero_grad(set_to_none=True)
         scaler.scale(loss.total).backward()
         scaler.step(optimizer)

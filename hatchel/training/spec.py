@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from annotated_types import Ge
 
 from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
@@ -58,6 +59,8 @@ class RunSpec(Spec):
     """Of the initial weights, the order of the data, and all noise."""
     test_share: Share = 0.0
     """The share of the data that is kept out of training."""
+    labels: Annotated[int, Ge(0)] = 0
+    """How many of the training items may show their factors to semi-supervised terms."""
     optimizer: Adam = Adam()
     """For encoder and decoder."""
     critic_optimizer: Adam = Adam(lr=1e-4, beta1=0.5, beta2=0.9)

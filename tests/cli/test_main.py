@@ -39,7 +39,7 @@ def test_train_evaluate_and_resume(tmp_path: Path) -> None:
     scores = json.loads(text)
     assert set(scores) == {"settings", "mean", "sample"}
     assert 0 <= scores["mean"]["scores"]["mig"]["value"] <= 1
-    assert json.loads((tmp_path / "run" / "scores.json").read_text()) == scores
+    assert json.loads((tmp_path / "run" / "evaluation.json").read_text()) == scores
 
 
 def test_layers_are_scored(tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ import torch
 
 from hatchel.estimates import Estimates
 from hatchel.estimators.estimator import Density
+from hatchel.estimators.minibatch import Stratified
 from hatchel.terms.dimension_kl import DimensionKL
 from hatchel.terms.mutual_information import MutualInformation
 from hatchel.terms.total_correlation import TotalCorrelation
 from hatchel.trace import Trace
-from tests.conftest import gaussian_trace
+from tests.conftest import MIXED, gaussian_trace, mixed_trace
 
 DENSITIES = list(Density.members().values())
 
@@ -56,3 +57,35 @@ def test_gradient_reaches_every_posterior(density: type[Density]) -> None:
         assert parameter.grad is not None
         assert parameter.grad.isfinite().all()
         assert (parameter.grad.abs().sum(1) > 0).all()
+
+
+@pytest.mark.parametrize("kind", MIXED)
+@pytest.mark.parametrize("density", DENSITIES, ids=lambda d: d.kind)
+def test_terms_telescope_on_groups_classes_and_learned_priors(density: type[Density], kind: str) -> None:
+    """I + TC(groups) + TC(parts of groups) + ... + TC(within) + sum_d KL_d = log q(z|x) - log p(z), row by row."""
+    t = mixed_trace(MIXED[kind])
+    by = density()
+    if not t.q.continuous and by.kind == "gaussian":
+        assert "discrete sites" in by.accepts(t.q)
+        return
+    assert not by.accepts(t.q)
+    estimates = Estimates(t, {}, {})
+    information, dimensions = MutualInformation(by).value(t, estimates), DimensionKL(by).value(t, estimates)
+    depths = range(1, len(t.q.nesting) + 1)
+    nested = [TotalCorrelation(by, over="nested", depth=d) for d in depths]
+    assert nested[0].partitions(t.q) == TotalCorrelation(by, over="groups").partitions(t.q)
+    parts = [term.value(t, estimates) for term in (*nested, TotalCorrelation(by, over="within"))]
+    whole = t.q.log_prob(t.z, t.q.whole) - t.q.prior_log_prob(t.z, t.q.whole)
+    torch.testing.assert_close(information + sum(parts) + dimensions, whole, atol=1e-9, rtol=0)
+    over_sites = information + TotalCorrelation(by).value(t, estimates) + dimensions
+    torch.testing.assert_close(over_sites, whole, atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("kind", MIXED)
+def test_telescoping_on_mixed_latents_survives_single_precision(kind: str) -> None:
+    t = mixed_trace(MIXED[kind], dtype=torch.float32)
+    estimates = Estimates(t, {}, {})
+    by = Stratified()
+    total = sum(term.value(t, estimates) for term in (MutualInformation(by), TotalCorrelation(by), DimensionKL(by)))
+    whole = t.q.log_prob(t.z, t.q.whole) - t.q.prior_log_prob(t.z, t.q.whole)
+    torch.testing.assert_close(total, whole, atol=2e-4, rtol=1e-4)

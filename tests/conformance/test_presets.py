@@ -45,7 +45,8 @@ def test_codec_and_digest(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", METHODS)
 def test_steps_lower_the_loss(kind: str) -> None:
-    spec = small(kind, optimizer=Adam(5e-4))  # some papers' own steps are smaller
+    """At the default step size: in 30 steps a paper's own 1e-4 gets nowhere yet."""
+    spec = small(kind, optimizer=Adam())
     data = load(DATA)
     system: System = build(spec, data.shape)
     optimizer = make_optimizer(system, spec, torch.device("cpu"))

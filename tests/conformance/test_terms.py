@@ -7,11 +7,12 @@ import dataclasses
 import pytest
 import torch
 
+from hatchel.errors import HatchelError
 from hatchel.estimators.minibatch import Stratified
 from hatchel.objective import Objective, Weighted
 from hatchel.spec import decode, encode
 from hatchel.terms.term import Term
-from tests.conftest import gaussian_trace
+from tests.conftest import MIXED, gaussian_trace, mixed_trace
 
 TERMS = Term.members()
 
@@ -49,3 +50,22 @@ def test_codec_symbol_and_help(kind: str) -> None:
     assert decode(Term, encode(term)) == term
     assert term.symbol()
     assert set(term.help()) == {f.name for f in dataclasses.fields(term)}
+
+
+@pytest.mark.parametrize("latent", MIXED)
+@pytest.mark.parametrize("kind", TERMS)
+def test_mixed_latents_are_carried_or_refused_with_the_reason(kind: str, latent: str) -> None:
+    t = mixed_trace(MIXED[latent], dtype=torch.float32)
+    t.log_px.requires_grad_()
+    term = TERMS[kind]()
+    if term.accepts(t.q):
+        with pytest.raises(HatchelError, match=f"objective.it: {kind} does not fit this latent: .*(discrete|prior)"):
+            Objective({"it": Weighted(term)}, t.q)
+        return
+    loss = Objective({"it": Weighted(term)}, t.q)(t)
+    loss.total.backward()
+    assert loss.objective.isfinite()
+    gradients = [p.grad for p in (t.q.parameters, t.log_px, *t.q.prior.parameters()) if p.grad is not None]
+    assert gradients
+    assert all(g.isfinite().all() for g in gradients)
+    assert any((g != 0).any() for g in gradients)

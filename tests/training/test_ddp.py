@@ -33,9 +33,9 @@ def two_processes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.T
     return load_file(path)
 
 
-@pytest.mark.parametrize("name", ddp_worker.objectives())
+@pytest.mark.parametrize("name", ddp_worker.cases())
 def test_two_processes_equal_one(name: str, two_processes: dict[str, torch.Tensor]) -> None:
-    one = ddp_worker.measure(ddp_worker.objectives()[name])
+    one = ddp_worker.measure(*ddp_worker.cases()[name])
     for key, value in one.items():
         torch.testing.assert_close(two_processes[f"{name}/{key}"], value, rtol=1e-4, atol=1e-5)
 

@@ -1,0 +1,95 @@
+"""The Concrete distribution: a class relaxed to a point of the simplex (Maddison et al. 2017; Jang et al. 2017)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hatchel.spec import Count, Positive, Spec
+
+DEPTH = 80.0
+"""log z_k is cut at -DEPTH / max(1, temperature): e^-80 is the last power with room to spare in float32.
+
+So log-probabilities that lie more than DEPTH * temperature nats apart look alike to the densities: 53 at 0.66, but 8 at
+0.1, where one should anneal no further.
+"""
+
+
+class Temperature(Spec):
+    """lambda(t): constant, or falling by a constant factor a step from `start` to `end`. A number is a constant.
+
+    >>> [round(Temperature(1.0, 0.25, 100).at(t), 3) for t in (0, 50, 100, 500)]
+    [1.0, 0.5, 0.25, 0.25]
+    """
+
+    start: Positive = 0.66
+    """At step 0: 0.66 in paper 003."""
+    end: Positive | None = None
+    """After `steps`; left out: as at the start."""
+    steps: Count = 10_000
+    """Length of the way."""
+
+    @classmethod
+    def shorthand(cls, value: Any) -> Any:
+        """A number stays what it is."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return super().shorthand(value)
+        return cls(value)
+
+    def at(self, step: int | None) -> float:
+        """lambda at a step; None is where the schedule ends."""
+        end = self.start if self.end is None else self.end
+        share = 1.0 if step is None else min(1.0, step / self.steps)
+        return self.start ** (1 - share) * end**share
+
+
+def floor(temperature: float) -> float:
+    """The smallest log z_k that is told apart: below it exp(-lambda log z) would leave float32."""
+    return -DEPTH / max(1.0, temperature)
+
+
+def log_simplex(z: Tensor, temperature: float) -> Tensor:
+    """log z, with the coordinates that underflowed at the floor."""
+    least = floor(temperature)
+    return z.clamp_min(math.exp(least)).log()
+
+
+def draw(logits: Tensor, temperature: float, exponentials: Tensor) -> Tensor:
+    """z = softmax((log alpha + g) / lambda), g = -log E Gumbel for E ~ Exp(1) (Maddison et al., Sec. 3.1)."""
+    gumbels = -exponentials.clamp_min(torch.finfo(exponentials.dtype).tiny).log()
+    log_z = ((logits + gumbels) / temperature).log_softmax(-1)
+    return log_z.clamp_min(floor(temperature)).exp()
+
+
+def log_density(log_z: Tensor, logits: Tensor, temperature: float) -> Tensor:
+    """log p(z) on the simplex (Maddison et al., Eq. 10), for the last axes of K classes, row by row.
+
+    log Gamma(K) + (K - 1) log lambda + sum_k (log alpha_k - (lambda + 1) log z_k)
+    - K log sum_k alpha_k z_k^-lambda.
+    """
+    classes = logits.shape[-1]
+    total = (logits - (temperature + 1) * log_z).sum(-1)
+    return _constant(classes, temperature) + total - classes * (logits - temperature * log_z).logsumexp(-1)
+
+
+def cross_log_density(log_z: Tensor, logits: Tensor, temperature: float) -> Tensor:
+    """The same of every point (R, K) under every alpha (B, K): (R, B).
+
+    The sum over classes is one matrix product: with log z >= -DEPTH / max(1, lambda) its largest summand is at least
+    e^-DEPTH of the product of the row's and the column's largest factor, so nothing that counts is lost.
+    """
+    classes = logits.shape[1]
+    rows, columns = -temperature * log_z, logits
+    top, left = rows.amax(1, keepdim=True).detach(), columns.amax(1, keepdim=True).detach()
+    # Mixed precision would round the products to eight bits.
+    with torch.autocast(log_z.device.type, enabled=False):
+        log_sum = ((rows - top).exp() @ (columns - left).exp().T).log() + top + left.T
+    own = _constant(classes, temperature) - (temperature + 1) * log_z.sum(1)
+    return own[:, None] + logits.sum(1)[None, :] - classes * log_sum
+
+
+def _constant(classes: int, temperature: float) -> float:
+    return math.lgamma(classes) + (classes - 1) * math.log(temperature)

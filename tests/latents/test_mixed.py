@@ -1,0 +1,226 @@
+"""Mixed latents: layout, learned priors in the terms, closed forms, refusals."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+import yaml
+from torch.distributions import Categorical, MultivariateNormal, kl_divergence
+
+from hatchel.errors import HatchelError
+from hatchel.estimates import Estimates
+from hatchel.estimators.gaussian import Gaussian as GaussianDensity
+from hatchel.estimators.minibatch import MSS, Stratified
+from hatchel.latents.concrete import Temperature
+from hatchel.latents.diagonal import DiagonalGaussian
+from hatchel.latents.latent import Latent
+from hatchel.latents.mixed import Mixed
+from hatchel.latents.variables import Concrete, Gaussian
+from hatchel.objective import Objective, Weighted
+from hatchel.spec import decode, encode
+from hatchel.terms.covariance import CovarianceOffDiagonal, PosteriorVariance
+from hatchel.terms.dimension_kl import DimensionKL
+from hatchel.terms.kl import KL
+from hatchel.terms.mmd import MMD
+from hatchel.terms.mutual_information import MutualInformation
+from hatchel.terms.total_correlation import TotalCorrelation
+from hatchel.trace import Trace
+from tests.conftest import MIXED, gaussian_trace, mixed_trace
+
+
+def as_mixed(t: Trace, latent: Mixed) -> Trace:
+    """The same Gaussian posteriors and draws under a mixed latent."""
+    numbers = torch.stack([t.q.mean, t.q.log_variance], 2).flatten(1)
+    q = latent.build().double().posterior(numbers)
+    return Trace(t.x, t.log_px, q, t.z, t.n_data)
+
+
+def test_one_gaussian_group_is_the_diagonal_latent() -> None:
+    """HFVAE with one group and a factorised prior has beta-TCVAE's terms, whatever the estimator."""
+    t = gaussian_trace()
+    same = as_mixed(t, Mixed({"z": Gaussian(4)}))
+    for by in (MSS(), Stratified(), GaussianDensity()):
+        for term in (MutualInformation(by), DimensionKL(by), TotalCorrelation(by), KL()):
+            expected = term.value(t, Estimates(t, {}, {}))
+            torch.testing.assert_close(term.value(same, Estimates(same, {}, {})), expected)
+        within = TotalCorrelation(by, over="within").value(same, Estimates(same, {}, {}))
+        torch.testing.assert_close(within, TotalCorrelation(by).value(t, Estimates(t, {}, {})))
+
+
+def test_draws_are_the_diagonal_latents() -> None:
+    t = gaussian_trace()
+    same = as_mixed(t, Mixed({"a": Gaussian(1), "b": Gaussian(3)}))
+    a, b = (q.rsample(torch.Generator().manual_seed(5)) for q in (t.q, same.q))
+    assert torch.equal(a, b)
+
+
+def test_layout_does_not_depend_on_the_order_in_a_file() -> None:
+    latent = Mixed({"style": Gaussian(2), "class": Concrete(3)})
+    assert latent.widths == (3, 2, 2)
+    assert latent.width == 5
+    again = decode(Latent, yaml.safe_load(yaml.safe_dump(encode(latent))))
+    assert isinstance(again, Mixed)
+    assert again.digest() == latent.digest() == decode(Latent, json.loads(json.dumps(encode(latent)))).digest()
+    assert (again.widths, again.build().layout.names) == (latent.widths, latent.build().layout.names)
+
+
+def test_nested_partitions() -> None:
+    q = mixed_trace(MIXED["mixed nested"]).q
+    assert q.names == ("what", "where")
+    # class 0, colour 1 2, size 3, where 4 5
+    assert q.nesting == (
+        ((0, 1, 2, 3), (4, 5)),
+        ((0,), (1, 2, 3), (4, 5)),
+        ((0,), (1, 2), (3,), (4, 5)),
+    )
+    by = Stratified()
+    assert TotalCorrelation(by, over="nested", depth=2).partitions(q) == (((0,), (1, 2, 3)),)
+    assert TotalCorrelation(by, over="nested", depth=3).partitions(q) == (((1, 2), (3,)),)
+    assert TotalCorrelation(by, over="within").partitions(q) == (((1,), (2,)), ((4,), (5,)))
+    assert "nested 3 deep, not 4" in TotalCorrelation(by, over="nested", depth=4).accepts(q)
+    assert torch.equal(q.columns(torch.arange(8)[None], (0, 4)), torch.tensor([[0, 1, 2, 6]]))
+
+
+def test_a_learned_prior_starts_as_the_standard_one() -> None:
+    groups = {"class": Concrete(4), "style": Gaussian(3)}
+    numbers = torch.randn(5, 10, generator=torch.Generator().manual_seed(0))
+    priors = [Mixed(groups, prior=p).build().posterior(numbers) for p in ("standard", "groups", "whole")]
+    z = priors[0].rsample(torch.Generator().manual_seed(1))
+    for block in (priors[0].whole, *priors[0].sites):
+        for q in priors[1:]:
+            torch.testing.assert_close(q.prior_log_prob(z, block), priors[0].prior_log_prob(z, block))
+
+
+def test_a_learned_prior_is_a_multivariate_normal_and_enters_the_correlation() -> None:
+    t = mixed_trace(Mixed({"class": Concrete(3), "style": Gaussian(3)}, prior="groups"))
+    (sigma,) = t.q.prior.covariances
+    normal = MultivariateNormal(torch.zeros(3, dtype=torch.float64), sigma)
+    style = t.q.columns(t.z, (1, 2, 3))
+    torch.testing.assert_close(t.q.prior_log_prob(t.z, (1, 2, 3)), normal.log_prob(style))
+    some = MultivariateNormal(torch.zeros(2, dtype=torch.float64), sigma[[2, 0]][:, [2, 0]])
+    torch.testing.assert_close(t.q.prior_log_prob(t.z, (3, 1)), some.log_prob(style[:, [2, 0]]))
+    # The within term is the posterior's ratio less log p(z_d) / prod_e p(z_de) (Fig. 4, term i).
+    estimates, by = Estimates(t, {}, {}), Stratified()
+    ratio = estimates.log_ratio(by, ((1,), (2,), (3,)))
+    marginals = torch.stack([torch.distributions.Normal(0, sigma[i, i].sqrt()).log_prob(style[:, i]) for i in range(3)])
+    own = normal.log_prob(style) - marginals.sum(0)
+    torch.testing.assert_close(TotalCorrelation(by, over="within").value(t, estimates), ratio - own)
+    # Between groups the prior factorises: its own ratio is 0.
+    between = TotalCorrelation(by, over="groups").value(t, estimates)
+    torch.testing.assert_close(between, estimates.log_ratio(by, t.q.groups))
+
+
+def test_a_covariance_over_the_whole_correlates_groups() -> None:
+    t = mixed_trace(MIXED["mixed real"])
+    estimates, by = Estimates(t, {}, {}), Stratified()
+    between = TotalCorrelation(by, over="groups").value(t, estimates)
+    assert (between - estimates.log_ratio(by, t.q.groups)).abs().max() > 0.1
+
+
+def test_a_learned_prior_reaches_the_moments_of_the_codes() -> None:
+    """Maximum likelihood of a prior on fixed correlated codes is their covariance and their class frequencies."""
+    latent = Mixed({"class": Concrete(3), "style": Gaussian(2)}, prior="groups")
+    module = latent.build().double()
+    g = torch.Generator().manual_seed(0)
+    numbers = torch.zeros(400, 7, dtype=torch.float64)
+    numbers[:, 0] = 1.5
+    q = module.posterior(numbers)
+    z = q.rsample(g).detach()
+    z[:, 4] = 0.9 * z[:, 3] + 0.3 * z[:, 4]
+    optimizer = torch.optim.LBFGS(
+        module.parameters(), max_iter=300, tolerance_change=1e-12, line_search_fn="strong_wolfe"
+    )
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        value = -module.posterior(numbers).prior_log_prob(z, q.whole).mean()
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    style = z[:, 3:]
+    torch.testing.assert_close(module.prior.covariances[0], style.T @ style / 400, rtol=1e-3, atol=1e-4)
+    found = module.prior.logits[0].softmax(0)
+    torch.testing.assert_close(found, q.mean[0, :3], atol=0.05, rtol=0)
+
+
+def test_categorical_kl_is_that_of_torch_distributions() -> None:
+    latent = Mixed({"class": Concrete(4), "style": Gaussian(2)}, discrete_kl="categorical")
+    numbers = torch.randn(6, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    q = latent.build().posterior(numbers)
+    closed = q.kl()
+    assert closed is not None
+    expected = kl_divergence(Categorical(logits=numbers[:, :4]), Categorical(logits=torch.zeros(6, 4).double()))
+    torch.testing.assert_close(closed[:, 0], expected)
+    gaussian = DiagonalGaussian(numbers[:, [4, 6]], numbers[:, [5, 7]]).kl()
+    torch.testing.assert_close(closed[:, 1:], gaussian)
+    t = Trace(torch.zeros(6, 1), torch.zeros(6), q, q.rsample(torch.Generator().manual_seed(1)), 100)
+    parts = [KL((name,)).value(t, Estimates(t, {}, {})) for name in ("class", "style")]
+    torch.testing.assert_close(parts[0], expected)
+    torch.testing.assert_close(sum(parts), KL().value(t, Estimates(t, {}, {})))
+
+
+def test_drawn_kl_of_groups_adds_up() -> None:
+    t = mixed_trace(MIXED["mixed learned"])
+    assert t.q.kl() is None
+    parts = [KL((name,)).value(t, Estimates(t, {}, {})) for name in ("class", "style")]
+    torch.testing.assert_close(sum(parts), KL().value(t, Estimates(t, {}, {})))
+
+
+def test_temperature_follows_the_step() -> None:
+    latent = Mixed({"class": Concrete(3)}, temperature=Temperature(2.0, 0.5, 100))
+    module = latent.build()
+    numbers = torch.zeros(2000, 3)
+    at = [module.posterior(numbers, step).temperature for step in (0, 50, 100, None)]
+    assert at == pytest.approx([2.0, 1.0, 0.5, 0.5])
+    spread = [
+        module.posterior(numbers, s).rsample(torch.Generator().manual_seed(0)).max(1).values.mean() for s in (0, 100)
+    ]
+    assert float(spread[0]) < 0.6 < 0.75 < float(spread[1])
+
+
+def test_representations() -> None:
+    latent = Mixed({"class": Concrete(3), "style": Gaussian(1)})
+    q = latent.build().posterior(torch.tensor([[0.0, 2.0, 1.0, 0.7, -1.0]]))
+    torch.testing.assert_close(q.code()[:, :3], torch.tensor([[0.0, 2.0, 1.0]]).softmax(1))
+    torch.testing.assert_close(q.code(hard=True), torch.tensor([[0.0, 1.0, 0.0, 0.7]]))
+    clusters = q.clusters()
+    assert clusters is not None
+    assert clusters.tolist() == [[1]]
+    assert q.real == [3]
+
+
+@pytest.mark.parametrize(
+    ("term", "reason"),
+    [
+        (
+            CovarianceOffDiagonal(),
+            "covariance_off_diagonal does not fit this latent: a covariance needs real coordinates",
+        ),
+        (PosteriorVariance(), "posterior variance needs real coordinates"),
+        (MMD(), "MMD needs real coordinates"),
+        (TotalCorrelation(GaussianDensity()), "gaussian does not fit this latent: a normal density needs real"),
+        (KL(("shape",)), "it has the groups class, style, not shape"),
+        (TotalCorrelation(Stratified(), over="nested"), "nested 1 deep, not 2; use over='within'"),
+    ],
+    ids=lambda value: value.kind if hasattr(value, "kind") else "",
+)
+def test_what_cannot_be_is_refused_with_the_reason(term, reason: str) -> None:
+    with pytest.raises(HatchelError, match=f"objective.it: .*{reason.split(': ')[-1]}"):
+        Objective({"it": Weighted(term)}, mixed_trace(MIXED["mixed"]).q)
+
+
+def test_mmd_refuses_a_learned_prior() -> None:
+    with pytest.raises(HatchelError, match=r"MMD draws from N\(0, I\) and this latent learns its prior"):
+        Objective({"d": Weighted(MMD())}, mixed_trace(MIXED["mixed real"]).q)
+
+
+def test_bad_groups_are_refused() -> None:
+    with pytest.raises(HatchelError, match="groups: a latent needs at least one group"):
+        Mixed({})
+    with pytest.raises(HatchelError, match=r"groups.c.classes: input should be greater than or equal to 2, got 1"):
+        decode(Latent, {"kind": "mixed", "groups": {"c": {"kind": "concrete", "classes": 1}}})
+    with pytest.raises(HatchelError, match="unknown variable 'concret'"):
+        decode(Latent, {"kind": "mixed", "groups": {"c": "concret"}})
