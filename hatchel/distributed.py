@@ -24,6 +24,12 @@ def world() -> int:
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
+def wait() -> None:
+    """Until all processes have come here."""
+    if world() > 1:
+        dist.barrier()
+
+
 def own_rows(x: Tensor) -> Tensor:
     """This rank's equal share of a tensor that is the same on all ranks."""
     share = x.shape[0] // world()

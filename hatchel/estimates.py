@@ -10,10 +10,13 @@ from torch.func import functional_call
 
 from hatchel.distributed import gather, own_rows
 from hatchel.estimators.estimator import Critic, CriticModule, Density, Estimator
+from hatchel.estimators.pairs import Pairs
 from hatchel.streams import generator
 from hatchel.trace import Block, Partition, Trace
 
-CriticKey = tuple[Critic, Partition]
+Compared = Partition | Pairs
+"""What a critic tells apart: the joint of a partition's blocks, or of two layers' members, from their product."""
+CriticKey = tuple[Critic, Compared]
 
 
 class Estimates:
@@ -27,6 +30,7 @@ class Estimates:
         self._critics = critics
         self._log_q: dict[tuple[Density, Block], Tensor] = {}
         self._ratios: dict[CriticKey, Tensor] = {}
+        self._layers: dict[tuple[str, bool, int], Tensor] = {}
         self._samples: dict[CriticKey, tuple[Tensor, Tensor]] = {}
 
     def log_q(self, by: Density, block: Block) -> Tensor:
@@ -37,15 +41,20 @@ class Estimates:
                 self._log_q[by, known] = row
         return self._log_q[by, block]
 
-    def log_ratio(self, by: Estimator, partition: Partition) -> Tensor:
-        """log q(z) - sum_b log q(z_b) over the blocks b of the partition: (B,), or a scalar of the whole batch."""
+    def log_ratio(self, by: Estimator, compared: Compared) -> Tensor:
+        """log q(z) - sum_b log q(z_b) over the blocks b of a partition: (B,), or a scalar of the whole batch.
+
+        For pairs, the sum of their mutual informations.
+        """
         if isinstance(by, Density):
+            assert not isinstance(compared, Pairs)
+            partition = compared
             union = tuple(s for block in partition for s in block)
             return self.log_q(by, union) - torch.stack([self.log_q(by, b) for b in partition]).sum(0)
         assert isinstance(by, Critic)
-        key = (by, partition)
+        key = (by, compared)
         if key not in self._ratios:
-            self._ratios[key] = self._read(by, partition)
+            self._ratios[key] = self._read(by, compared)
         return self._ratios[key]
 
     def critic_losses(self) -> dict[CriticKey, Tensor]:
@@ -55,22 +64,40 @@ class Estimates:
             for key, (joint, product) in self._samples.items()
         }
 
-    def _read(self, by: Critic, partition: Partition) -> Tensor:
-        t, module = self._trace, self._critics[by, partition]
-        joint = torch.cat([t.q.columns(t.z, block) for block in partition], 1)
-        source = gather(t.z) if by.differentiates_product else by.product_source(t)
-        product = self._product(source, partition)
-        self._samples[by, partition] = (joint, product)
+    def _read(self, by: Critic, compared: Compared) -> Tensor:
+        t, module = self._trace, self._critics[by, compared]
+        parts = self._parts(t.z, compared)
+        joint = torch.cat(parts, 1)
+        if by.differentiates_product:
+            source = [gather(part) for part in parts]
+        else:
+            source = self._parts(by.product_source(t), compared)
+        product = self._product(source)
+        self._samples[by, compared] = (joint, product)
         # Detached copies of the critic's parameters: the model's loss cannot teach the critic.
         frozen = {name: p.detach() for name, p in module.named_parameters()}
         result = functional_call(module, frozen, (joint, product))
         assert isinstance(result, Tensor)
         return result
 
-    def _product(self, source: Tensor, partition: Partition) -> Tensor:
-        """Every block permuted independently over the batch of all ranks; this rank's rows of the result."""
+    def _parts(self, z: Tensor, compared: Compared) -> list[Tensor]:
+        """What is joined, and permuted to give the product: (rows, width) each."""
         t = self._trace
-        draws = torch.rand(len(partition), source.shape[0], generator=generator(t.seed, "permute", t.step))
-        order = draws.argsort(1).to(source.device)
-        blocks = [own_rows(t.q.columns(source, b)[o]) for b, o in zip(partition, order, strict=True)]
-        return torch.cat(blocks, 1)
+        if isinstance(compared, Pairs):
+            return [self._members(compared, name) for name in (compared.left, compared.right)]
+        return [t.q.columns(z, block) for block in compared]
+
+    def _members(self, pairs: Pairs, name: str) -> Tensor:
+        # Once for all terms, so that the backward pass spreads a map's gradient over space once.
+        key = (name, pairs.pooled, pairs.together)
+        if key not in self._layers:
+            t = self._trace
+            self._layers[key] = pairs.members(name, t.q, t.z, t.features).flatten(1)
+        return self._layers[key]
+
+    def _product(self, parts: list[Tensor]) -> Tensor:
+        """Every part permuted independently over the batch of all ranks; this rank's rows of the result."""
+        t, rows = self._trace, parts[0].shape[0]
+        draws = torch.rand(len(parts), rows, generator=generator(t.seed, "permute", t.step))
+        order = draws.argsort(1).to(parts[0].device)
+        return torch.cat([own_rows(part[o]) for part, o in zip(parts, order, strict=True)], 1)

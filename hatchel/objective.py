@@ -17,12 +17,16 @@ from torch import Tensor, nn
 
 from hatchel.distributed import mean
 from hatchel.errors import HatchelError
-from hatchel.estimates import CriticKey, Estimates
+from hatchel.estimates import Compared, CriticKey, Estimates
 from hatchel.estimators.estimator import Critic, CriticModule, Estimator
+from hatchel.estimators.pairs import Pairs
 from hatchel.spec import Spec
 from hatchel.terms.term import Term
 from hatchel.trace import Partition, Posterior, Trace
 from hatchel.weights import Constant, Weight
+
+Features = Mapping[str, Tensor]
+"""Inner layers of the encoder by name."""
 
 
 class Weighted(Spec):
@@ -62,8 +66,8 @@ class Loss:
 class Objective(nn.Module):
     """The running form of a dictionary of weighted terms; owns the critics' networks and the controllers' states."""
 
-    def __init__(self, terms: Mapping[str, Weighted], q: Posterior) -> None:
-        """`q`: any posterior of the latent, to read its sites and groups from."""
+    def __init__(self, terms: Mapping[str, Weighted], q: Posterior, features: Features | None = None) -> None:
+        """`q`: any posterior of the latent, to read its sites and groups from; `features`: any of the encoder."""
         super().__init__()
         self.terms = dict(terms)
         self._wanted: dict[Estimator, Partition] = {}
@@ -76,20 +80,22 @@ class Objective(nn.Module):
                 if reason:
                     raise HatchelError(f"objective.{name}: {part.kind} does not fit this latent: {reason}")
             self.register_buffer(f"state_{name}", entry.weight.initial_state())
-            self._note(name, entry.term, q)
+            self._note(name, entry.term, q, features or {})
 
-    def _note(self, name: str, term: Term, q: Posterior) -> None:
+    def _note(self, name: str, term: Term, q: Posterior, features: Features) -> None:
         by = term.estimator
         if by is None:
             return
         self._wanted[by] = tuple(dict.fromkeys((*self._wanted.get(by, ()), *term.blocks(q))))
         if isinstance(by, Critic):
-            for i, partition in enumerate(term.partitions(q)):
-                if (by, partition) not in self._keys:
+            for i, compared in enumerate((*term.partitions(q), *term.pairs())):
+                if (by, compared) not in self._keys:
                     label = name if i == 0 else f"{name}_{i}"
-                    self._keys[by, partition] = label
-                    width = sum(q.columns(q.mean, block).shape[1] for block in partition)
-                    self.critics[label] = by.build(width)
+                    self._keys[by, compared] = label
+                    try:
+                        self.critics[label] = _network(by, compared, q, features)
+                    except HatchelError as error:
+                        raise HatchelError(f"objective.{name}: {error}") from None
 
     @property
     def wants_independent_batch(self) -> bool:
@@ -123,3 +129,14 @@ class Objective(nn.Module):
             terms={name: value.detach() for name, value in values.items()},
             critics={name: loss.detach() for name, loss in losses.items()},
         )
+
+
+def _network(by: Critic, compared: Compared, q: Posterior, features: Features) -> CriticModule:
+    """A critic's network for what it is to compare."""
+    if isinstance(compared, Pairs):
+        left, right = (compared.members(n, q, q.mean, features).shape[1:] for n in (compared.left, compared.right))
+        index = compared.index(left[0], right[0])
+        if not len(index):
+            raise HatchelError(f"there is no pair of different members of {compared.left} and {compared.right}")
+        return by.build_pairs(((left[0], left[1]), (right[0], right[1])), index, compared.shared)
+    return by.build(sum(q.columns(q.mean, block).shape[1] for block in compared))

@@ -207,6 +207,7 @@ def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool
     if system.objective.wants_labels:
         labelled_batches(spec, data, order.items)
     done = _look(folder, description, resume, force)
+    distributed.wait()  # or a slow process finds what the first has already written, and refuses it
     if done is not None:
         return done
     if distributed.rank() == 0:

@@ -69,7 +69,7 @@ class Posterior(ABC):
 
     @abstractmethod
     def kl(self) -> Tensor | None:
-        """KL(q(z_s|x) || p(z_s)) per site in closed form, (B, S); None where there is none."""
+        """KL(q(z|x) || p(z)) in closed form, as a sum over sites (B, S); None where there is none."""
 
     @abstractmethod
     def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
@@ -78,6 +78,10 @@ class Posterior(ABC):
     def gathered(self) -> Self:
         """The posteriors of the inputs of all ranks, with gradient."""
         return self.mapped(gather)
+
+    def mean_covariance(self) -> Tensor:
+        """E_x Cov[z|x] over the inputs here: (D, D). Diagonal unless a latent says else."""
+        return torch.diag(self.variance.mean(0))
 
     def columns(self, z: Tensor, block: Block) -> Tensor:
         """The coordinates of z that belong to a block: (B, width). One coordinate a site unless a latent says else."""

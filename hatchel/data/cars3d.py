@@ -50,6 +50,11 @@ class Cars3D(Source, kind="cars3d"):
     path: str = local(default="")
     "The folder with the 183 .mat files, the tar.gz with them, or an .npz of the images; empty: the data folder."
 
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        """By the fields alone."""
+        return (3, 64, 64)
+
     def load(self) -> Dataset:
         """All models from all sides."""
         given = Path(self.path).expanduser() if self.path else data_folder(self.kind)

@@ -37,6 +37,11 @@ class CelebA(Source, kind="celeba"):
     path: str = local(default="")
     "The folder with img_align_celeba (or its .zip) and list_attr_celeba.txt; empty: the data folder."
 
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        """By the fields alone."""
+        return (3, self.size, self.size)
+
     def load(self) -> Dataset:
         """The images that the list of attributes names, in its order."""
         folder = Path(self.path).expanduser() if self.path else data_folder(self.kind)

@@ -51,6 +51,11 @@ class DSprites(Source, kind="dsprites"):
     path: str = local(default="")
     "The original npz file, or a folder with it, to be used instead of drawing; empty: draw."
 
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        """By the fields alone."""
+        return (1 if self.variant == "plain" else 3, self.size, self.size)
+
     def load(self) -> Dataset:
         """All combinations of the factors."""
         words = _original(located(self.kind, self.path, self.files[0])) if self.path else None

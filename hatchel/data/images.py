@@ -39,6 +39,11 @@ class Images(Source):
     cache: bool = local(default=True)
     "Keep the resized pictures in the cache folder; false reads the files again for each batch."
 
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        """By the fields alone."""
+        return (3 if self.colour else 1, self.size, self.size)
+
     def load(self) -> Dataset:
         """All pictures below the folder, in the order of their names."""
         root = Path(self.path).expanduser()

@@ -65,6 +65,11 @@ class MNIST(Source, kind="mnist"):
     path: str = local(default="")
     "The folder with the four files; empty: the data folder."
 
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        """By the fields alone."""
+        return (1, self.size, self.size)
+
     def load(self) -> Dataset:
         """Images with their digit."""
         return _labelled(self.kind, self.part, self.size, self.path, self.files, DIGITS)
@@ -80,6 +85,11 @@ class FashionMNIST(Source, kind="fashion_mnist"):
     "Pixels a side; 32 adds two black pixels on each side, which suits convolutions."
     path: str = local(default="")
     "The folder with the four files; empty: the data folder."
+
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        """By the fields alone."""
+        return (1, self.size, self.size)
 
     def load(self) -> Dataset:
         """Images with their kind of clothing."""

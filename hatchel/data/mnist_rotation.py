@@ -32,6 +32,11 @@ class MNISTRotation(Source, kind="mnist_rotation"):
     path: str = local(default="")
     "The folder with the files of MNIST; empty: the data folder."
 
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        """By the fields alone."""
+        return (1, self.size, self.size)
+
     def load(self) -> Dataset:
         """All six domains, one after the other."""
         images, labels = read_half("mnist", self.path, "train")

@@ -54,6 +54,11 @@ class MPI3D(Source, kind="mpi3d"):
     path: str = local(default="")
     "The npz file, or a folder with it; empty: the data folder."
 
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        """By the fields alone."""
+        return (3, 64, 64)
+
     def load(self) -> Dataset:
         """All images; the number of colours and shapes follows from their number."""
         path = located(self.kind, self.path, self.files[VERSIONS.index(self.version)])

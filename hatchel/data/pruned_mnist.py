@@ -32,6 +32,11 @@ class PrunedMNIST(Source, kind="pruned_mnist"):
     path: str = local(default="")
     "The folder with the files of MNIST; empty: the data folder."
 
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        """By the fields alone."""
+        return (1, self.size, self.size)
+
     def load(self) -> Dataset:
         """Digits of the training half."""
         images, labels = read_half("mnist", self.path, "train")

@@ -56,6 +56,11 @@ class Shapes3D(Source, kind="shapes3d"):
     path: str = local(default="")
     "The original 3dshapes.h5, or a folder with it, to be used instead of casting (5.9 GB in the cache); empty: cast."
 
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        """By the fields alone."""
+        return (3, self.size, self.size)
+
     def load(self) -> Dataset:
         """All combinations of the factors; images are put together from their layers when asked for."""
         if self.path:

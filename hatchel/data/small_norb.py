@@ -46,6 +46,11 @@ class SmallNORB(Source, kind="small_norb"):
     path: str = local(default="")
     "The folder with the six files, gzipped or not; empty: the data folder."
 
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        """By the fields alone."""
+        return (1, self.size, self.size)
+
     def load(self) -> Dataset:
         """All 48,600 images."""
         halves = [self._half(*self.files[3 * i : 3 * i + 3]) for i in range(2)]

@@ -36,6 +36,11 @@ class Source(Spec, ABC, family="dataset", home="hatchel.data"):
     def load(self) -> Dataset:
         """The data, ready to be read."""
 
+    @property
+    def known_shape(self) -> tuple[int, int, int] | None:
+        """(C, H, W) of an image, where that can be told without loading any; None where only the files say."""
+        return None
+
     @classmethod
     def shorthand(cls, value: Any) -> Any:
         """A string is a kind, or else the path of a folder of images, an array or a table."""

@@ -29,6 +29,11 @@ class SVHN(Source, kind="svhn"):
     path: str = local(default="")
     "The .mat file, or a folder with it; empty: the data folder."
 
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        """By the fields alone."""
+        return (3, 32, 32)
+
     def load(self) -> Dataset:
         """Images with their digit."""
         path = located(self.kind, self.path, self.files[list(COUNTS).index(self.part)])

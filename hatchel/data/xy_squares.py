@@ -36,6 +36,11 @@ class XYSquares(Source, kind="xy_squares"):
         if self.places ** (2 * self.squares) * self.size**2 > 1 << 28:
             raise HatchelError(f"{self.squares} squares with places={self.places} are too many; use fewer places")
 
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        """By the fields alone."""
+        return (1 if self.squares == 1 else 3, self.size, self.size)
+
     def load(self) -> Dataset:
         """All combinations of the places."""
         marks = [""] if self.squares == 1 else [f"_{s}" for s in range(self.squares)]

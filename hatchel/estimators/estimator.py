@@ -8,6 +8,8 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from hatchel.distributed import gather
+from hatchel.errors import HatchelError
+from hatchel.estimators.pairs import Layers
 from hatchel.spec import Spec
 from hatchel.trace import Partition, Posterior, Trace
 
@@ -46,6 +48,10 @@ class Critic(Estimator, ABC):
     @abstractmethod
     def build(self, width: int) -> CriticModule:
         """The network, for joint samples of `width` numbers."""
+
+    def build_pairs(self, layers: Layers, index: Tensor, shared: bool) -> CriticModule:
+        """The network for all pairs (P, 2) of the members of two layers at once, which come in one row."""
+        raise HatchelError(f"{self.kind} cannot compare pairs of features; use by=mine")
 
 
 class CriticModule(nn.Module, ABC):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC
 from typing import Literal
 
-import torch
 from torch import Tensor
 
 from hatchel.distributed import gather, mean
@@ -15,7 +14,7 @@ from hatchel.trace import Posterior, Trace
 
 
 class Covariance(Term, ABC):
-    """A penalty on C = Cov[mu] (DIP-VAE-I) or C = E[diag sigma^2] + Cov[mu] (DIP-VAE-II), over the whole batch."""
+    """A penalty on C = Cov[mu] (DIP-VAE-I) or C = E[Cov[z|x]] + Cov[mu] (DIP-VAE-II), over the whole batch."""
 
     of: Literal["mean", "sample"] = "mean"
     """Cov of the posterior means (I), or of z by the law of total covariance (II)."""
@@ -30,8 +29,8 @@ class Covariance(Term, ABC):
         centred = mu - mu.mean(0)
         c = centred.T @ centred / mu.shape[0]
         if self.of == "sample":
-            # diag of the D means, not of the B x D variances: the latter adds a scalar everywhere in some code bases.
-            c = c + torch.diag(gather(t.q.variance).mean(0))
+            # The diagonal holds D means of variances: the B x D variances would add a scalar everywhere.
+            c = c + t.q.gathered().mean_covariance()
         return c
 
 

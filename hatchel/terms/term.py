@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torch import Tensor
 
 from hatchel.estimators.estimator import Estimator
+from hatchel.estimators.pairs import Pairs
 from hatchel.spec import Spec
 from hatchel.trace import Partition, Posterior, Trace
 
@@ -37,6 +38,10 @@ class Term(Spec, ABC, family="term", home="hatchel.terms"):
 
     def partitions(self, q: Posterior) -> tuple[Partition, ...]:
         """The partitions over which it compares a joint with a product; a critic gets a network for each."""
+        return ()
+
+    def pairs(self) -> tuple[Pairs, ...]:
+        """The pairs of features that it compares; a critic gets a network for each kind."""
         return ()
 
     def accepts(self, q: Posterior) -> str:

@@ -96,12 +96,17 @@ class RunSpec(Spec):
 
 def resolved(spec: RunSpec, data: Dataset) -> RunSpec:
     """The spec with every part that was left out chosen to fit the data."""
-    shape = data.shape
+    columns = Columns(data.columns) if data.likelihood == "columns" else None
+    return fitted(spec, data.shape, columns)
+
+
+def fitted(spec: RunSpec, shape: Shape, columns: Columns | None = None) -> RunSpec:
+    """The spec with every part that was left out chosen to fit items of this shape; `columns` for those of a table."""
     size = shape[-1]
     square = len(shape) == 3 and shape[1] == shape[2] and size >= 16 and size & (size - 1) == 0
     encoder = spec.encoder or (Conv() if square else Mlp())
     decoder = spec.decoder or (Deconv() if square else MlpDecoder())
-    likelihood = spec.likelihood or (Columns(data.columns) if data.likelihood == "columns" else Bernoulli())
+    likelihood = spec.likelihood or columns or Bernoulli()
     return spec.with_fields(encoder=encoder, decoder=decoder, likelihood=likelihood)
 
 
@@ -112,6 +117,7 @@ def build(spec: RunSpec, shape: Shape) -> System:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(spec.seed)
         model = Model(spec.encoder, spec.latent, spec.decoder, spec.likelihood, shape)
-        # Any numbers do: the objective reads only the latent's sites and groups.
-        q = model.latent.posterior(torch.zeros(1, sum(spec.latent.widths)))
-        return System(model, Objective(spec.objective, q))
+        # Any numbers do: the objective reads only the latent's sites and groups and the shapes of the features.
+        with torch.no_grad():
+            q, encoded = model.eval().encode(torch.zeros(1, *shape))
+        return System(model.train(), Objective(spec.objective, q, encoded.features))

@@ -117,3 +117,25 @@ def test_interrupting_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
 
 def test_version() -> None:
     assert hatchel("--version").startswith("hatchel 0.")
+
+
+def test_split_encoder_and_correlated_noise_with_any_method(tmp_path: Path) -> None:
+    words = ["encoder=split", "latent=correlated", "data.size=32", *SMALL]
+    hatchel("train", "beta_vae", *words, "--out", str(tmp_path), "--quiet")
+    run = Run.load(tmp_path)
+    assert (run.spec.encoder.kind, run.spec.latent.kind, run.spec.latent.correlation) == ("split", "correlated", 0.9)
+
+
+def test_show_counts_parameters_and_multiplications_without_the_data() -> None:
+    text = hatchel("show", "factor_vae", "data=mpi3d")  # whose files are not here
+    assert "# for images of 64x64 with 3 channels (mpi3d):" in text
+    assert "#   parameters        4.783 M (encoder 0.384, decoder 0.382, objective 4.017)" in text
+    assert "MACs, one image" in text
+    assert yaml.safe_load(text)["data"]["kind"] == "mpi3d"
+
+
+def test_show_says_what_it_assumed(tmp_path: Path) -> None:
+    file = tmp_path / "mine.npy"
+    file.write_bytes(b"")
+    text = hatchel("show", "beta_vae", f"data={file}", "--size", "32")
+    assert "# for images of 32x32 with 1 channel (assumed, as only the files of array can tell: see --size):" in text

@@ -49,7 +49,7 @@ def test_steps_lower_the_loss(kind: str) -> None:
     spec = small(kind, optimizer=Adam())
     data = load(DATA)
     system: System = build(spec, data.shape)
-    optimizer = make_optimizer(system, spec.with_fields(), torch.device("cpu"))
+    optimizer = make_optimizer(system, spec, torch.device("cpu"))
     x = data.reader()(torch.arange(16))
     losses = []
     for _ in range(30):

@@ -22,6 +22,7 @@ from hatchel.latents.variables import Concrete, Gaussian
 from hatchel.likelihoods import Bernoulli
 from hatchel.model import Model, System
 from hatchel.nets.mlp import Mlp, MlpDecoder
+from hatchel.nets.recursive import Recursive
 from hatchel.objective import Objective, Weighted
 from hatchel.terms.covariance import CovarianceDiagonal, CovarianceOffDiagonal, PosteriorVariance
 from hatchel.terms.dimension_kl import DimensionKL
@@ -29,6 +30,7 @@ from hatchel.terms.disintegration import Disintegration
 from hatchel.terms.kl import KL
 from hatchel.terms.mmd import MMD
 from hatchel.terms.mutual_information import MutualInformation
+from hatchel.terms.pairwise_information import PairwiseInformation
 from hatchel.terms.reconstruction import Reconstruction
 from hatchel.terms.total_correlation import TotalCorrelation
 from hatchel.weights import PI, Capacity, PerLevel
@@ -52,6 +54,14 @@ def objectives() -> dict[str, dict[str, object]]:
     critics = {**{k: c() for k, c in Critic.members().items()}, **small}
     for kind, critic in critics.items():
         found[kind] = {"rec": rec, "kl": KL(), "tc": 5 * TotalCorrelation(critic)}
+    for nets in ("shared", "specific"):
+        layers, by = ("m2", "m3"), MINE(hidden=16)
+        found[f"recurd {nets}"] = {
+            "rec": rec,
+            "kl": KL(),
+            "between": PairwiseInformation(by, layers, "between", nets),
+            "within": 2 * PairwiseInformation(by, layers, "within", nets),
+        }
     moments = {"od": CovarianceOffDiagonal(), "d": CovarianceDiagonal("sample"), "v": PosteriorVariance()}
     found["moments"] = {"rec": rec, **moments}
     found["mmd"] = {"rec": rec, "d": 10 * MMD()}
@@ -92,11 +102,14 @@ def cases() -> dict[str, tuple[Latent, dict[str, object]]]:
 def measure(latent: Latent, terms: dict[str, object]) -> dict[str, torch.Tensor]:
     """Total, objective and the flat gradient, as DDP leaves it."""
     torch.manual_seed(0)
-    model = Model(Mlp((24,)), latent, MlpDecoder((24,)), Bernoulli(), (12,))
-    q = model.latent.posterior(torch.zeros(1, sum(latent.widths)))
     entries = {k: v if isinstance(v, Weighted) else Weighted.shorthand(v) for k, v in terms.items()}
-    system = System(model, Objective(entries, q))
-    x, other = torch.rand(2, BATCH, 12, generator=torch.Generator().manual_seed(1)).unbind(0)
+    recursive = any(isinstance(e.term, PairwiseInformation) for e in entries.values())
+    encoder, shape = (Recursive(2), (1, 8, 8)) if recursive else (Mlp((24,)), (12,))
+    model = Model(encoder, latent, MlpDecoder((24,)), Bernoulli(), shape)
+    q, encoded = model.eval().encode(torch.zeros(1, *shape))
+    model.train()
+    system = System(model, Objective(entries, q, encoded.features))
+    x, other = torch.rand(2, BATCH, *shape, generator=torch.Generator().manual_seed(1)).unbind(0)
     module = torch.nn.parallel.DistributedDataParallel(system) if world() > 1 else system
     independent = own_rows(other) if system.objective.wants_independent_batch else None
     factors = torch.randint(4, (BATCH, 2), generator=torch.Generator().manual_seed(2))

@@ -1,0 +1,143 @@
+"""Correlated: Gaussian coordinates whose noise is correlated, to see what independent noise is good for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Self
+
+import torch
+from annotated_types import Ge, Lt
+from torch import Tensor
+
+from hatchel.distributed import own_rows, world
+from hatchel.latents.latent import Latent, LatentModule
+from hatchel.spec import Count
+from hatchel.trace import Block, Partition, Posterior
+
+LOG_2PI = math.log(2 * math.pi)
+
+
+class Correlated(Latent):
+    """z = mu + sigma * eps, eps ~ N(0, C), C = (1 - r) I + r 11^T; the prior is N(0, I) (paper 002, section 5.2.1)."""
+
+    dim: Count = 10
+    """D, the number of coordinates."""
+    correlation: Annotated[float, Ge(0), Lt(1)] = 0.9
+    """r, of any two coordinates' noise; at 0 this is the diagonal latent."""
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Mean and log-variance of each coordinate."""
+        return (2,) * self.dim
+
+    @property
+    def width(self) -> int:
+        """One number a coordinate."""
+        return self.dim
+
+    def build(self) -> LatentModule:
+        """No parameters of its own."""
+        return _CorrelatedModule(self.correlation)
+
+
+class _CorrelatedModule(LatentModule):
+    def __init__(self, correlation: float) -> None:
+        super().__init__()
+        self.correlation = correlation
+
+    def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> CorrelatedGaussian:
+        mean, log_variance = parameters.unflatten(1, (-1, 2)).unbind(2)
+        return CorrelatedGaussian(mean, log_variance, self.correlation)
+
+
+class CorrelatedGaussian(Posterior):
+    """N(mu, diag(sigma) C diag(sigma)) for each of B inputs; one group of D sites.
+
+    Any n of the coordinates have a C of the same form, with log|C_n| = (n - 1) log(1 - r) + log(1 + (n - 1) r) and
+    (1 - r) u^T C_n^-1 u = sum u^2 - r / (1 + (n - 1) r) (sum u)^2.
+    """
+
+    continuous = True
+    factorised_prior = True
+
+    def __init__(self, mean: Tensor, log_variance: Tensor, correlation: float) -> None:
+        self.mean = mean
+        self.log_variance = log_variance
+        self.correlation = correlation
+        self.groups = (tuple(range(mean.shape[1])),)
+
+    @property
+    def variance(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """sigma^2 of each coordinate: (B, D)."""
+        return self.log_variance.exp()
+
+    def rsample(self, generator: torch.Generator) -> Tensor:
+        """eps = sqrt(1 - r) of own noise + sqrt(r) of one draw that all coordinates have in common."""
+        rows, dim = self.mean.shape
+        draws = own_rows(torch.randn(rows * world(), dim + 1, generator=generator)).to(self.mean)
+        noise = math.sqrt(1 - self.correlation) * draws[:, 1:] + math.sqrt(self.correlation) * draws[:, :1]
+        return self.mean + (0.5 * self.log_variance).exp() * noise
+
+    def log_prob(self, z: Tensor, block: Block) -> Tensor:
+        """The block's own covariance, from the sums of the class's docstring."""
+        index = list(block)
+        log_variance = self.log_variance[:, index]
+        u = (z[:, index] - self.mean[:, index]) * (-0.5 * log_variance).exp()
+        size = torch.full((), len(block), dtype=z.dtype, device=z.device)
+        return self._log_density(u.square().sum(1), u.sum(1), log_variance.sum(1), size)
+
+    def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
+        """Every code under every posterior: the three sums over each block by matrix products."""
+        # (S, R, B), as for the diagonal latent.
+        u = (z.T[:, :, None] - self.mean.T[:, None, :]) * (-0.5 * self.log_variance).exp().T[:, None, :]
+        membership = z.new_zeros(len(blocks), z.shape[1])
+        for row, block in enumerate(blocks):
+            membership[row, list(block)] = 1.0
+        squares, sums = (membership @ s.flatten(1) for s in (u.square(), u))
+        shape = (len(blocks), *u.shape[1:])
+        log_variances = (membership @ self.log_variance.T)[:, None, :]
+        size = membership.sum(1)[:, None, None]
+        return self._log_density(squares.view(shape), sums.view(shape), log_variances, size)
+
+    def prior_log_prob(self, z: Tensor, block: Block) -> Tensor:
+        """log N(z_block; 0, I)."""
+        return -0.5 * (z[:, list(block)].square() + LOG_2PI).sum(1)
+
+    def kl(self) -> Tensor:
+        """By the chain rule, E KL(q(z_s|z_<s, x) || p(z_s)): site s's own KL - 1/2 log(|C_s+1| / |C_s|), s before it.
+
+        They sum to KL(q(z|x) || p(z)) = sum_s KL(q(z_s|x) || p(z_s)) + the conditional total correlation.
+        """
+        r, before = self.correlation, torch.arange(self.mean.shape[1]).to(self.mean)
+        log_ratio = torch.log((1 - r) * (1 + before * r) / (1 + (before - 1) * r))
+        log_ratio[0] = 0.0
+        return 0.5 * (self.mean.square() + self.variance - 1 - self.log_variance - log_ratio)
+
+    def conditional_total_correlation(self, block: Block) -> float:
+        """KL(q(z_S|x) || prod_s q(z_s|x)) = -1/2 log|C_S|, the same for every x (paper 002, Eq. 6, first term).
+
+        >>> q = CorrelatedGaussian(torch.zeros(1, 2), torch.zeros(1, 2), 0.9)
+        >>> round(q.conditional_total_correlation((0, 1)), 4)  # -1/2 log(1 - 0.9^2)
+        0.8304
+        """
+        n, r = len(block), self.correlation
+        return -0.5 * ((n - 1) * math.log1p(-r) + math.log1p((n - 1) * r))
+
+    def mean_covariance(self) -> Tensor:
+        """r E[sigma_i sigma_j] off the diagonal."""
+        sigma = (0.5 * self.log_variance).exp()
+        c = self.correlation * sigma.T @ sigma / sigma.shape[0]
+        return c + (1 - self.correlation) * torch.diag(self.variance.mean(0))
+
+    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+        """Mean and log-variance changed alike."""
+        return type(self)(change(self.mean), change(self.log_variance), self.correlation)
+
+    def _log_density(self, squares: Tensor, sums: Tensor, log_variances: Tensor, size: Tensor) -> Tensor:
+        """log N of `size` coordinates from sum u^2, sum u and sum log sigma^2."""
+        r = self.correlation
+        last = 1 + (size - 1) * r
+        quadratic = (squares - r / last * sums.square()) / (1 - r)
+        log_determinant = (size - 1) * math.log1p(-r) + last.log()
+        return -0.5 * (quadratic + log_determinant + log_variances + size * LOG_2PI)
