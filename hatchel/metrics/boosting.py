@@ -8,7 +8,9 @@ over the bins of all dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,10 +76,23 @@ def boost(
     (array([0., 3.]), array([1.]))
     """
     grid = Histogram(np.asarray(codes, dtype=np.float32), bins, precision)
-    result: list[Boosted] = []
-    for group in _groups([np.unique(y, return_inverse=True) for y in labels]):
-        result += _Growth(grid, group, depth, rng).run(rounds, rate)
-    return result
+    groups = list(_groups([np.unique(y, return_inverse=True) for y in labels]))
+    growths = [_Growth(grid, group, depth, own) for group, own in zip(groups, rng.spawn(len(groups)), strict=True)]
+    with _single_threaded() as threads, ThreadPoolExecutor(threads) as pool:
+        return [forest for forests in pool.map(lambda growth: growth.run(rounds, rate), growths) for forest in forests]
+
+
+@contextmanager
+def _single_threaded() -> Generator[int]:
+    """How many threads torch may use, for whole groups of trees: inside one product they would mostly wait."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield threads
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _groups(factors: list[Any]) -> Iterator[list[Any]]:
@@ -234,9 +249,10 @@ def _goes_right(columns: NDArray[Any], feature: Index, cut: NDArray[Any], path: 
 
 
 def _leaf_numbers(path: Sequence[Bool]) -> NDArray[np.uint8]:
-    number = path[0].view(np.uint8)
+    number = path[0].view(np.uint8).copy()
     for turn in path[1:]:
-        number = (number << 1) | turn.view(np.uint8)
+        number <<= 1
+        number |= turn.view(np.uint8)
     return number
 
 

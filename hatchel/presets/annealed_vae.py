@@ -13,7 +13,7 @@ class AnnealedVAE(Preset):
     """rec + gamma |KL - C(t)|, C linear from `start` to `end` nats."""
 
     paper = "Burgess et al. 2018"
-    verified = "the capacity holds the KL at C"
+    verified = "the weight is gamma |KL - C(t)| at every step"
 
     gamma: NonNegative = 1000.0
     """How hard the KL is held at C."""

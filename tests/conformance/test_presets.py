@@ -90,6 +90,7 @@ def test_identities_between_methods() -> None:
     assert loss("info_vae", a=0, l=1) == pytest.approx(vae, rel=1e-6)
     assert loss("dip_vae_i", od=0, d=0) == pytest.approx(vae, rel=1e-6)
     assert loss("factor_vae", gamma=0) == pytest.approx(vae, rel=1e-6)
+    assert loss("information_dropout", gamma=3) == pytest.approx(loss("beta_tcvae", beta=3, gamma=0), rel=1e-6)
     # beta-TCVAE draws its KL (log q - log p at z) where the VAE has a closed form: equal in the mean only.
     spec = resolved(preset("beta_tcvae", data=DATA, beta=1), data)
     with torch.no_grad():
