@@ -153,6 +153,7 @@ def test_index_and_members() -> None:
     q = DiagonalGaussian(torch.zeros(2, 4), torch.zeros(2, 4))
     z = torch.arange(8.0).view(2, 4)
     assert Pairs("z", "z", together=2).members("z", q, z, {}).tolist()[0] == [[0, 1], [2, 3]]
+    assert Pairs("z", "z", together=3).members("z", q, z, {}).tolist()[0] == [[0, 1, 2], [3, 0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,6 @@ def test_index_and_members() -> None:
         ({"modules": ("m2",), "by": Gaussian()}, "by: gaussian knows no density of an encoder's features; use mine"),
         ({"by": DensityRatio()}, "objective.it: density_ratio cannot compare pairs of features; use by=mine"),
         ({"together": 3}, "the latent has one member only"),
-        ({"together": 2}, "members of equal width"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_reason(fields: dict[str, object], message: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from hatchel.errors import HatchelError, unknown
 from hatchel.trace import Posterior
@@ -43,9 +44,9 @@ class Pairs:
             sites = q.whole
             blocks = [sites[k : k + self.together] for k in range(0, len(sites), self.together)]
             columns = [q.columns(z, block) for block in blocks]
-            if len({c.shape[1] for c in columns}) > 1:
-                raise HatchelError("pairs of the code need members of equal width; these sites differ")
-            return torch.stack(columns, 1)
+            width = max(c.shape[1] for c in columns)
+            # A narrow member is filled up with zeros, which say nothing.
+            return torch.stack([F.pad(c, (0, width - c.shape[1])) for c in columns], 1)
         if name not in features:
             raise unknown("feature of the encoder", name, features)
         feature = features[name]
