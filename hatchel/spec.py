@@ -165,7 +165,10 @@ def updated(spec: S, changes: Mapping[str, Any]) -> S:
         for name in parents:
             where = f"{where}.{name}" if where else name
             # A new name may be a new entry of a mapping; if it is not, decoding names the near matches.
-            node = cast(dict[str, Any], node).setdefault(name, {})
+            parent = cast(dict[str, Any], node)
+            node = parent.setdefault(name, {})
+            if isinstance(node, str):  # `latent=correlated latent.dim=3`: a kind, then its fields
+                node = parent[name] = {"kind": node}
             if not isinstance(node, dict):
                 raise HatchelError(f"{path}: {where} has no fields of its own; set {where}=... instead")
         node = cast(dict[str, Any], node)

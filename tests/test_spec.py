@@ -92,6 +92,7 @@ def test_dotted_changes() -> None:
     assert changed.first == Saw(7)
     assert changed.named == {"a": Box(), "b": Saw()}
     assert changed.spare is None
+    assert updated(NESTED, {"first": "saw", "first.teeth": 9}).first == Saw(9)  # a kind, then its fields
     assert updated(NESTED, {"first.kind": "box"}).first == Box()  # a new kind starts from its own defaults
     with pytest.raises(HatchelError, match="has no fields of its own"):
         updated(NESTED, {"first.teeth.size": 1})
