@@ -48,6 +48,15 @@ class Weight(Spec, ABC, family="weight", home="hatchel.weights"):
         return ""
 
 
+def climb(start: float, end: float, step: int, steps: int) -> float:
+    """Linear from `start` at step 0 to `end` after `steps`, constant before and after.
+
+    >>> [climb(1, 3, step, 100) for step in (-5, 0, 50, 200)]
+    [1.0, 1.0, 2.0, 3.0]
+    """
+    return start + (end - start) * min(1.0, max(0.0, step / steps))
+
+
 class Constant(Weight):
     """w * value."""
 
@@ -102,7 +111,7 @@ class Ramp(Weight):
 
     def at(self, step: int) -> float:
         """w(t)."""
-        return self.start + (self.end - self.start) * min(1.0, max(0.0, (step - self.delay) / self.steps))
+        return climb(self.start, self.end, step - self.delay, self.steps)
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
         """By the step alone."""
@@ -153,7 +162,7 @@ class Capacity(Weight):
 
     def at(self, step: int) -> float:
         """C(t)."""
-        return self.start + (self.end - self.start) * min(1.0, step / self.steps)
+        return climb(self.start, self.end, step, self.steps)
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
         """Of the batch mean, not row by row."""
@@ -192,7 +201,7 @@ class PI(Weight, kind="pi"):
 
     def at(self, step: int) -> float:
         """C(t)."""
-        return self.start + (self.target - self.start) * min(1.0, step / self.steps)
+        return climb(self.start, self.target, step, self.steps)
 
     def initial_state(self) -> Tensor:
         """(the integral part, beta)."""
