@@ -1,0 +1,87 @@
+"""ONNX: encoder and decoder as files that any ONNX runtime reads, a browser's too."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import warnings
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hatchel.errors import HatchelError
+from hatchel.export.halves import DecoderHalf, EncoderHalf, Half
+from hatchel.run import Run
+
+
+def write_decoder(run: Run, path: Path, level: int = 0) -> Path:
+    """One file: `z` float32 (n, D) -> `image` (n, C, H, W), or `row` float64 (n, F) in the data's units; n is free."""
+    write_half(DecoderHalf(run, level), path)
+    return path
+
+
+def write_encoder(run: Run, path: Path, level: int = 0) -> Path:
+    """One file: `image` float32 (n, C, H, W) in [0, 1], or `row` float64 (n, F) -> `mean` and `std`, (n, D)."""
+    write_half(EncoderHalf(run, level), path)
+    return path
+
+
+def write_half(half: Half, path: Path) -> float:
+    """Write one half and run the file; how far its outputs are from the run's. Nothing is left where that is far."""
+    onnx, runtime = _modules()
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with _quiet():
+            program: Any = torch.onnx.export(
+                half.eval(),
+                (half.example(3),),
+                dynamo=True,
+                input_names=[half.input],
+                output_names=list(half.outputs),
+                dynamic_shapes=({0: torch.export.Dim("n")},),
+                verbose=False,
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        model = program.model_proto
+        for node in model.graph.node:  # torch notes there from which line of which file on this machine each came
+            node.ClearField("metadata_props")
+        onnx.save(model, str(draft))
+        onnx.checker.check_model(str(draft), full_check=True)
+        session = runtime.InferenceSession(str(draft), providers=["CPUExecutionProvider"])
+        worst = half.difference(lambda given: session.run(None, {half.input: given}), str(path))
+        draft.replace(path)
+    except torch.onnx.OnnxExporterError as error:
+        reason = str(error.__cause__ or error).strip().splitlines()[0]
+        raise HatchelError(f"{path}: this run's {half.noun} cannot be written as ONNX ({reason})") from error
+    except OSError as error:
+        raise HatchelError(f"{path}: cannot be written ({error.strerror})") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    return worst
+
+
+@contextlib.contextmanager
+def _quiet() -> Generator[None]:
+    """Without what torch's exporter says about itself: its own deprecations, and that torchvision is not there."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def _modules() -> tuple[Any, Any]:
+    try:
+        import onnx
+        import onnxruntime
+        import onnxscript  # noqa: F401  # pyright: ignore[reportUnusedImport]  # torch's exporter needs it
+    except ImportError as error:
+        raise HatchelError(f'writing ONNX needs {error.name}: pip install "hatchel[export]"') from None
+    return onnx, onnxruntime
