@@ -7,7 +7,7 @@ import torch
 
 from hatchel.errors import HatchelError
 from hatchel.spec import decode, encode
-from hatchel.weights import PI, Capacity, Constant, Cyclic, Ramp, Weight
+from hatchel.weights import PI, Capacity, Constant, Cyclic, IncrementalPI, Ramp, Weight
 
 NONE = torch.zeros(0, dtype=torch.float64)
 VALUE = torch.tensor(3.0)
@@ -74,3 +74,65 @@ def test_bad_weights_are_refused() -> None:
         Ramp(steps=0)
     with pytest.raises(HatchelError, match="expected a weight"):
         decode(Weight, True)
+
+
+def test_the_dynamic_set_point_grows_by_increments() -> None:
+    """0.5 for one period, then 0.15 more over the first 1000 steps of each of the next."""
+    weight = IncrementalPI()
+    steps = [0, 5999, 6000, 6500, 7000, 11_999, 12_500, 10**7]
+    assert [weight.at(s) for s in steps] == pytest.approx([0.5, 0.5, 0.5, 0.575, 0.65, 0.65, 0.725, 20])
+    jump = IncrementalPI(target=2, start=1, increment=0.5, period=10, ramp=1)
+    assert [jump.at(s) for s in (9, 11, 20, 21, 99)] == pytest.approx([1, 1.5, 1.5, 2, 2])
+
+
+def test_the_dynamic_beta_by_hand() -> None:
+    """Errors 2-1, 2-(1+4)/2, 2-(4+4)/2 with a window of two; e before the first step is 0."""
+    weight = IncrementalPI(target=2, start=2, window=2, kp=0.3, ki=0.1, initial=10, high=20)
+    state = weight.initial_state()
+    value = torch.tensor([1.0, 4.0, 4.0], requires_grad=True)
+
+    def sigmoid(x: float) -> float:
+        return 1 / (1 + math.exp(-x))
+
+    expected = 10.0
+    for step, (error, before) in enumerate([(1.0, 0.0), (-0.5, 1.0), (-2.0, -0.5)]):
+        expected += 0.3 * (sigmoid(-error) - sigmoid(-before)) - 0.1 * error
+        found = weight.apply(value[step], step, state)
+        assert found.item() == pytest.approx(expected * value[step].item(), rel=1e-6)
+        assert float(state[0]) == pytest.approx(expected, rel=1e-12)
+    found.backward()
+    assert value.grad[2].item() == pytest.approx(expected, rel=1e-6)  # beta itself has no gradient
+
+
+def test_the_dynamic_beta_comes_back_from_its_bounds_at_once() -> None:
+    weight = IncrementalPI(target=1, start=1, window=1, kp=0, ki=0.1, initial=2, low=0.5, high=2)
+    state = weight.initial_state()
+    for step in range(1000):
+        weight.apply(torch.tensor(50.0), step, state)
+    assert float(state[0]) == 2
+    weight.apply(torch.tensor(0.0), 1000, state)
+    assert float(state[0]) == pytest.approx(1.9)
+    for step in range(1000):
+        weight.apply(torch.tensor(-1e6), step, state)
+    assert float(state[0]) == 0.5
+
+
+def test_the_dynamic_controller_leads_a_plant_along_its_set_points() -> None:
+    """A KL that answers beta as 4 / beta: at the end of each increment's period it stands at the set point."""
+    weight = IncrementalPI(target=4, start=1, increment=1, period=4000, ramp=500, ki=0.02, initial=30, high=30)
+    state, value, reached = weight.initial_state(), 0.1, []
+    for step in range(20_000):
+        weight.apply(torch.tensor(value), step, state)
+        value += 0.05 * (4 / float(state[0]) - value)
+        if step % 4000 == 3999:
+            reached.append(value)
+    assert reached == pytest.approx([1, 2, 3, 4, 4], rel=0.02)
+
+
+def test_bad_increments_are_refused() -> None:
+    with pytest.raises(HatchelError, match="initial: must lie between low and high"):
+        IncrementalPI(initial=200)
+    with pytest.raises(HatchelError, match="ramp: must be at most the period"):
+        IncrementalPI(period=10, ramp=11)
+    with pytest.raises(HatchelError, match="start: must be at most the target"):
+        IncrementalPI(start=30)
