@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hatchel.errors import HatchelError
+from hatchel.model import Model
+from hatchel.nets.upconv import Upconv
 from hatchel.run import Run
 
 TOLERANCE = 1e-4
@@ -41,7 +43,7 @@ class Half(nn.Module, ABC):
         self.steps = run.steps
         self.images = len(run.shape) == 3
         self.item = "image" if self.images else "row"
-        self.model = copy.deepcopy(run.model).cpu()  # exporters read the weights where they lie
+        self.model = plain(copy.deepcopy(run.model).cpu())
         units = (torch.zeros(1), torch.ones(1)) if self.images else run._units  # pyright: ignore[reportPrivateUsage]
         centre, scale = (part.cpu() for part in units)
         self.register_buffer("centre", centre, persistent=False)
@@ -77,6 +79,15 @@ class Half(nn.Module, ABC):
                 f"{where}: its outputs differ from the run's by {worst:.1e}, more than {TOLERANCE:.0e}; not written"
             )
         return worst
+
+
+def plain(model: Model) -> Model:
+    """The model with torch's own transposed convolutions: ours, for fast training, is dozens of operators in a file."""
+    for parent in list(model.modules()):
+        for name, child in parent.named_children():
+            if isinstance(child, Upconv):
+                setattr(parent, name, child.kernels)
+    return model
 
 
 class DecoderHalf(Half):

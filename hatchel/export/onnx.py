@@ -34,6 +34,27 @@ def write_half(half: Half, path: Path) -> float:
     onnx, runtime = _modules()
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        onnx.save(_graph(half), str(draft))
+        onnx.checker.check_model(str(draft), full_check=True)
+        session = runtime.InferenceSession(str(draft), providers=["CPUExecutionProvider"])
+        worst = half.difference(lambda given: session.run(None, {half.input: given}), str(path))
+        draft.replace(path)
+    except _Refused as reason:
+        raise HatchelError(f"{path}: this run's {half.noun} cannot be written as ONNX ({reason})") from reason
+    except OSError as error:
+        raise HatchelError(f"{path}: cannot be written ({error.strerror})") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    return worst
+
+
+class _Refused(Exception):
+    pass
+
+
+def _graph(half: Half) -> Any:
+    try:
         with _quiet():
             program: Any = torch.onnx.export(
                 half.eval(),
@@ -44,23 +65,14 @@ def write_half(half: Half, path: Path) -> float:
                 dynamic_shapes=({0: torch.export.Dim("n")},),
                 verbose=False,
             )
-        path.parent.mkdir(parents=True, exist_ok=True)
-        model = program.model_proto
-        for node in model.graph.node:  # torch notes there from which line of which file on this machine each came
-            node.ClearField("metadata_props")
-        onnx.save(model, str(draft))
-        onnx.checker.check_model(str(draft), full_check=True)
-        session = runtime.InferenceSession(str(draft), providers=["CPUExecutionProvider"])
-        worst = half.difference(lambda given: session.run(None, {half.input: given}), str(path))
-        draft.replace(path)
     except torch.onnx.OnnxExporterError as error:
-        reason = str(error.__cause__ or error).strip().splitlines()[0]
-        raise HatchelError(f"{path}: this run's {half.noun} cannot be written as ONNX ({reason})") from error
-    except OSError as error:
-        raise HatchelError(f"{path}: cannot be written ({error.strerror})") from None
-    finally:
-        draft.unlink(missing_ok=True)
-    return worst
+        raise _Refused(str(error.__cause__ or error).strip().splitlines()[0]) from error
+    model = program.model_proto
+    for node in model.graph.node:  # torch notes there from which line of which file on this machine each came
+        node.ClearField("metadata_props")
+    if not model.graph.input[0].type.tensor_type.shape.dim[0].dim_param:
+        raise _Refused("its code fixes the number of items: write x.shape[0] in place of len(x)")
+    return model
 
 
 @contextlib.contextmanager

@@ -58,4 +58,4 @@ class Tile(nn.Module):
     def forward(self, z: Tensor) -> Tensor:
         """The code and the coordinates, channels_last without a copy."""
         tiled = z[:, None, None, :].expand(-1, *self.grid.shape[:2], -1)
-        return torch.cat((tiled, self.grid.expand(len(z), -1, -1, -1)), 3).permute(0, 3, 1, 2)
+        return torch.cat((tiled, self.grid.expand(z.shape[0], -1, -1, -1)), 3).permute(0, 3, 1, 2)
