@@ -6,10 +6,11 @@ import contextlib
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from hatchel.errors import HatchelError
 
@@ -28,6 +29,23 @@ def whole_folder(target: Path) -> Generator[Path]:
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
+
+
+@contextlib.contextmanager
+def exclusive(path: Path) -> Generator[None]:
+    """One process at a time; the operating system lets go when a process dies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        _lock(file, wait=True)
+        yield
+
+
+@contextlib.contextmanager
+def claimed(path: Path) -> Generator[bool]:
+    """Whether this process alone holds the lock; where another does, it is told so at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        yield _lock(file, wait=False)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -71,3 +89,22 @@ def writable_folder(path: Path) -> Path:
 def _flush(path: Path) -> None:
     with path.open("rb+") as file:
         os.fsync(file.fileno())
+
+
+def _lock(file: IO[bytes], wait: bool) -> bool:
+    """Held until the file is closed."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except PermissionError:  # how Windows says that another has it
+        return False
+    return True

@@ -12,11 +12,9 @@ import hashlib
 import json
 import math
 import os
-import sys
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -25,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.errors import HatchelError
+from hatchel.files import exclusive
 from hatchel.progress import progress
 
 Part = Callable[[int, int], NDArray[Any]]
@@ -72,7 +71,7 @@ def cached(recipe: Recipe) -> NDArray[Any]:
     path = folder / f"{name}.bin"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _lock(folder / f"{name}.lock"):
+        with exclusive(folder / f"{name}.lock"):
             if not _intact(recipe, path):
                 _make(recipe, path)
     except OSError as error:
@@ -179,24 +178,3 @@ def _write_page(recipe: Recipe, path: Path, sums: list[int | None]) -> None:
 
 def _workers() -> int:
     return min(8, os.cpu_count() or 1)
-
-
-@contextmanager
-def _lock(path: Path) -> Generator[None]:
-    """One process at a time; the operating system lets go when a process dies."""
-    with path.open("a+b") as file:
-        if sys.platform == "win32":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-            try:
-                yield
-            finally:
-                file.seek(0)
-                msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield

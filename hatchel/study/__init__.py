@@ -1,0 +1,1 @@
+"""Studies: cells of a grid, computed once each by any engine, and what is said about them."""

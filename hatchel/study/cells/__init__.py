@@ -1,0 +1,1 @@
+"""What a study can compute: one kind of cell a file."""

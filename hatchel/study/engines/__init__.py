@@ -1,0 +1,1 @@
+"""Where cells are computed: one engine a file, all behind `concurrent.futures.Executor`."""

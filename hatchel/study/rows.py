@@ -1,0 +1,66 @@
+"""Rows of a study: grouped by their labels, and what the seeds of a group say together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from hatchel.errors import HatchelError
+from hatchel.metrics.statistics import over_seeds
+from hatchel.study.store import Label, Row
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The mean over seeds with its bootstrap interval, which one seed alone does not have."""
+
+    value: float
+    low: float | None
+    high: float | None
+    seeds: int
+
+    def text(self, digits: int = 3) -> str:
+        """As a table shows it.
+
+        >>> Measured(0.25, 0.2, 0.31, 3).text(), Measured(0.25, None, None, 1).text(2)
+        ('0.250 [0.200, 0.310]', '0.25')
+        """
+        if self.low is None or self.high is None:
+            return f"{self.value:.{digits}f}"
+        return f"{self.value:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
+
+
+def groups(rows: Iterable[Row], *labels: str) -> dict[tuple[Label, ...], list[Row]]:
+    """Rows by the values of some labels, in the order in which they first come."""
+    result: dict[tuple[Label, ...], list[Row]] = {}
+    for row in rows:
+        result.setdefault(tuple(row.labels.get(label, "") for label in labels), []).append(row)
+    return result
+
+
+def where(rows: Iterable[Row], **labels: Label) -> list[Row]:
+    """The rows with these labels."""
+    return [r for r in rows if all(r.labels.get(k) == v for k, v in labels.items())]
+
+
+def column(rows: Iterable[Row], name: str) -> list[float]:
+    """One value of every row that has it, by seed."""
+    return [r.values[name] for r in sorted(rows, key=lambda r: r.seed) if name in r.values]
+
+
+def measured(rows: Sequence[Row], name: str) -> Measured | None:
+    """The mean of a value over the rows, with a 95 % bootstrap interval over seeds; None where no row has it."""
+    values = column(rows, name)
+    if len(values) < 2:
+        return Measured(values[0], None, None, 1) if values else None
+    found = over_seeds(values)
+    return Measured(found.value, found.interval.low, found.interval.high, len(values))
+
+
+def only(rows: Iterable[Row], **labels: Label) -> Row:
+    """The one row with these labels."""
+    found = where(rows, **labels)
+    if len(found) != 1:
+        said = ", ".join(f"{k}={v}" for k, v in labels.items())
+        raise HatchelError(f"{len(found)} cells with {said}; one was wanted")
+    return found[0]

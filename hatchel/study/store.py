@@ -1,0 +1,156 @@
+"""Store: a folder of records. The files are the truth; everything else is derived from them.
+
+STORE/store.json                  the format
+STORE/cells/DIGEST/record.json    a cell's Spec and what it found; error.json where it failed
+STORE/studies/NAME-SCALE.json     which cells a study at a scale consists of, with their labels
+STORE/runs/NAME-DIGEST/           training runs, shared by all cells
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import hatchel
+from hatchel.errors import HatchelError
+from hatchel.files import read_json, writable_folder, write_json
+from hatchel.spec import encode
+from hatchel.study.cell import Cell, Record
+
+FORMAT = 1
+Status = Literal["done", "failed", "waiting"]
+Label = str | int | float
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell in a study, with what it is called there: the columns that tables and figures go by."""
+
+    labels: Mapping[str, Label]
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class Row:
+    """A finished cell as a study sees it."""
+
+    labels: Mapping[str, Label]
+    seed: int
+    digest: str
+    values: Mapping[str, float]
+    details: Mapping[str, Any]
+    seconds: float
+
+
+class Store:
+    """Records in a folder."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        page = self.folder / "store.json"
+        if page.is_file():
+            form = read_json(page).get("format", 0)
+            if form > FORMAT:
+                raise HatchelError(
+                    f"{self.folder}: written by a newer Hatchel (store format {form}; this is {hatchel.__version__}, "
+                    f"format {FORMAT}): upgrade to read it"
+                )
+
+    def create(self) -> Store:
+        """Make the folder, or say why it cannot be written to."""
+        writable_folder(self.folder)
+        if not (self.folder / "store.json").is_file():
+            write_json(self.folder / "store.json", {"format": FORMAT, "hatchel": hatchel.__version__})
+        return self
+
+    @property
+    def runs(self) -> Path:
+        """Where training runs lie."""
+        return self.folder / "runs"
+
+    def place(self, digest: str) -> Path:
+        """A cell's own folder."""
+        return self.folder / "cells" / digest
+
+    def status(self, digest: str) -> Status:
+        """Done, failed, or neither."""
+        place = self.place(digest)
+        if (place / "record.json").is_file():
+            return "done"
+        return "failed" if (place / "error.json").is_file() else "waiting"
+
+    def write(self, cell: Cell, record: Record, seconds: float) -> None:
+        """Keep what a cell found."""
+        place = self.place(cell.digest())
+        bad = [name for name, value in record.values.items() if value != value]
+        if bad:
+            raise HatchelError(f"{bad[0]}: is not a number")
+        write_json(
+            place / "record.json",
+            {
+                "format": FORMAT,
+                "digest": cell.digest(),
+                "cell": encode(cell),
+                "values": dict(record.values),
+                "details": dict(record.details),
+                "seconds": round(seconds, 3),
+                "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "hatchel": hatchel.__version__,
+                "machine": machine(),
+            },
+        )
+        (place / "error.json").unlink(missing_ok=True)
+
+    def write_error(self, cell: Cell, message: str, trace: str = "") -> None:
+        """Keep why a cell failed."""
+        place = self.place(cell.digest())
+        place.mkdir(parents=True, exist_ok=True)
+        write_json(place / "error.json", {"cell": encode(cell), "error": message, "traceback": trace})
+
+    def record(self, digest: str) -> dict[str, Any]:
+        """A finished cell's record.json."""
+        return cast(dict[str, Any], read_json(self.place(digest) / "record.json"))
+
+    def error(self, digest: str) -> str:
+        """Why a cell failed."""
+        return str(read_json(self.place(digest) / "error.json")["error"])
+
+    def digests(self) -> list[str]:
+        """Every finished cell."""
+        return sorted(path.parent.name for path in (self.folder / "cells").glob("*/record.json"))
+
+    def write_study(self, name: str, scale: str, entries: Sequence[Entry]) -> None:
+        """Keep which cells a study consists of."""
+        place = self.folder / "studies"
+        place.mkdir(parents=True, exist_ok=True)
+        rows = [{"cell": e.cell.digest(), "seed": e.cell.seed, "labels": dict(e.labels)} for e in entries]
+        write_json(place / f"{name}-{scale}.json", {"study": name, "scale": scale, "entries": rows})
+
+    def studies(self) -> list[dict[str, Any]]:
+        """Every study that was run here: {"study", "scale", "entries"}."""
+        return [cast(dict[str, Any], read_json(p)) for p in sorted((self.folder / "studies").glob("*.json"))]
+
+    def rows(self, entries: Iterable[Entry]) -> list[Row]:
+        """The finished ones among a study's cells."""
+        found: list[Row] = []
+        for entry in entries:
+            digest = entry.cell.digest()
+            if self.status(digest) == "done":
+                record = self.record(digest)
+                seconds = float(record["seconds"])
+                row = Row(entry.labels, entry.cell.seed, digest, record["values"], record["details"], seconds)
+                found.append(row)
+        return found
+
+
+def machine() -> str:
+    """What the numbers were computed on, in a few words."""
+    import os
+
+    import torch
+
+    return f"{platform.machine()} {os.cpu_count()} cores, torch {torch.__version__}, Python {platform.python_version()}"

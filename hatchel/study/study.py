@@ -1,0 +1,54 @@
+"""Study: a table or figure of a paper, as cells to compute and what to make of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from hatchel.spec import Spec
+from hatchel.study.store import Entry, Row
+from hatchel.study.table import Table
+
+Scale = Literal["smoke", "laptop", "paper"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something a paper says, and whether it was seen here."""
+
+    text: str
+    """What should be so."""
+    holds: bool | None
+    """None where the cells do not decide it."""
+    evidence: str
+    """The numbers, with their intervals."""
+
+
+class Study(Spec, ABC, family="study", home="hatchel.studies"):
+    """Cells by scale; then tables, figures and claims made of their rows alone, so that a report needs no training.
+
+    `smoke` takes seconds and shows that it runs, nothing else; `laptop` has a smaller budget; `paper` the paper's.
+    """
+
+    paper: ClassVar[str] = ""
+    """Number of the paper here, and of its table or figure."""
+    scales: ClassVar[Mapping[Scale, str]] = {}
+    """What each scale is, in words: steps, pixels, seeds. Printed beside every result."""
+
+    @abstractmethod
+    def entries(self, scale: Scale, seeds: int | None = None) -> list[Entry]:
+        """The cells with their labels; `seeds` replaces the scale's own number of them."""
+
+    def tables(self, rows: Sequence[Row]) -> list[Table]:
+        """The paper's tables, its own figures beside ours."""
+        return []
+
+    def figures(self, rows: Sequence[Row]) -> Mapping[str, Any]:
+        """matplotlib figures by name."""
+        return {}
+
+    def claims(self, rows: Sequence[Row]) -> list[Claim]:
+        """What the paper claims, held against the rows."""
+        return []
