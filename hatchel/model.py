@@ -31,11 +31,15 @@ class Model(nn.Module):
     def encode(self, x: Tensor, step: int | None = None, level: int = 0) -> tuple[Posterior, Encoded]:
         """q(z|x) at a level of the latent, and what the encoder showed on the way; no step: as after training."""
         encoded: Encoded = self.encoder(x)
-        return self.latent.posterior(encoded.parameters, step, level), encoded
+        q = self.latent.posterior(encoded.parameters, step, level)
+        return self.latent.settled(q, lambda z: self._log_px(z, x, level), step), encoded
 
     def decode(self, z: Tensor, level: int = 0) -> Tensor:
         """E[x|z]."""
         return self.likelihood.mean(self.decoder(self.latent.conditioned(z, level)))
+
+    def _log_px(self, z: Tensor, x: Tensor, level: int) -> Tensor:
+        return self.likelihood.log_prob(self.decoder(self.latent.conditioned(z, level)), x)
 
     def forward(
         self,
@@ -60,7 +64,7 @@ class Model(nn.Module):
                 z_independent = other.rsample(generator(seed, "independent noise", step))
         return Trace(
             x=x,
-            log_px=self.likelihood.log_prob(self.decoder(self.latent.conditioned(z, level)), x),
+            log_px=self._log_px(z, x, level),
             q=q,
             z=z,
             n_data=n_data,

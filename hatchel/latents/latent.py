@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from torch import Tensor, nn
 
@@ -26,6 +27,10 @@ class LatentModule(nn.Module, ABC):
     def draw_level(self, seed: int, step: int) -> int:
         """The level that a training step works on, the same on all ranks."""
         return 0
+
+    def settled(self, q: Posterior, log_px: Callable[[Tensor], Tensor], step: int | None) -> Posterior:
+        """q with what can be found only by trying the decoder, log p(x|code) for any code (B, D): mostly nothing."""
+        return q
 
     def conditioned(self, z: Tensor, level: int) -> Tensor:
         """What the decoder reads, (B, decoder_width): z, and what tells it the level."""

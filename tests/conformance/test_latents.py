@@ -25,7 +25,9 @@ def posteriors(kind: str, batch: int = 7) -> list[Posterior]:
     for parameter in module.parameters():
         parameter.data += torch.randn(parameter.shape, generator=g, dtype=torch.float64) / 3
     parameters = torch.randn(batch, sum(latent.widths), generator=g, dtype=torch.float64)
+    scores = torch.randn(batch, latent.width, generator=g, dtype=torch.float64)
     found = [module.posterior(parameters, 5, level) for level in range(module.levels)]
+    found = [module.settled(q, lambda z: (z * scores).sum(1), 5) for q in found]
     assert [q.level for q in found] == list(range(module.levels))
     assert all(q.levels == module.levels for q in found)
     return found
@@ -60,7 +62,7 @@ def test_sample_moments(kind: str) -> None:
     many = q.mapped(lambda t: t.repeat(4000, 1)).rsample(torch.Generator().manual_seed(0))
     draws = decided(q, many.unflatten(0, (4000, -1)))
     error = q.variance.sqrt() / 4000**0.5
-    assert ((draws.mean(0) - q.mean).abs() < 5 * error).all()
+    assert ((draws.mean(0) - q.mean).abs() <= 5 * error).all()
     torch.testing.assert_close(draws.var(0), q.variance, rtol=0.15, atol=0.01)
     assert (draws[..., q.real].var(0) / q.variance[:, q.real] - 1).abs().max() < 0.15
 
