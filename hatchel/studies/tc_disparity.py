@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from hatchel.data.dsprites import DSprites
-from hatchel.studies.budget import Budget
+from hatchel.studies.budget import LAPTOP, LAPTOP_WORDS, NETWORK, SMOKE, SMOKE_WORDS, Budget, critic, sprites
 from hatchel.study.store import Entry
 from hatchel.study.study import Scale, Study
 
-BUDGETS = {
-    "smoke": Budget(steps=4, seeds=1, items=300, batch_size=16),
-    "laptop": Budget(steps=3_000, seeds=3, batch_size=64, lr=1e-3),
-    "paper": Budget(steps=300_000, seeds=10, batch_size=500),
-}
+BUDGETS = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Budget(steps=300_000, seeds=10, batch_size=500)}
 STRENGTHS = {"smoke": (10,), "laptop": (10,), "paper": (2, 6, 10, 20, 50)}
 METHODS = {"smoke": 4, "laptop": 2, "paper": 4}
+"""How many of the methods, from the first: FactorVAE and RTC-VAE decide the claim."""
 
 
 class TCDisparity(Study, kind="tc-disparity"):
@@ -21,24 +17,22 @@ class TCDisparity(Study, kind="tc-disparity"):
 
     paper = "004 Figs. 3, 4, 10, 11"
     scales = {
-        "smoke": "4 steps, 32 px, 1 seed",
-        "laptop": "3,000 steps of 64 images at 32 px, learning rate 1e-3, strength 10, FactorVAE and RTC-VAE, 3 seeds",
+        "smoke": SMOKE_WORDS,
+        "laptop": f"{LAPTOP_WORDS}, strength 10, FactorVAE and RTC-VAE alone",
         "paper": "300,000 steps of 500 images at 64 px, strengths 2 to 50, 10 seeds",
     }
 
     def entries(self, scale: Scale, seeds: int | None = None) -> list[Entry]:
         """Each method at each strength, on one network."""
-        budget, data = BUDGETS[scale], DSprites(size=64 if scale == "paper" else 32)
-        net = {"encoder": "conv", "decoder": "deconv", "latent": {"kind": "diagonal", "dim": 10}}
         result: list[Entry] = []
         for beta in STRENGTHS[scale]:
             methods = {
-                "FactorVAE": ("factor_vae", {"gamma": beta}),
-                "RTC-VAE": ("rtc_vae", {"beta": beta}),
+                "FactorVAE": ("factor_vae", {"gamma": beta, **critic(scale)}),
+                "RTC-VAE": ("rtc_vae", {"beta": beta, **critic(scale)}),
                 "DIP-VAE-I": ("dip_vae_i", {"od": beta, "d": 10 * beta}),
                 "DIP-VAE-II": ("dip_vae_ii", {"od": beta, "d": beta}),
             }
             for label, (method, symbols) in list(methods.items())[: METHODS[scale]]:
-                cells = budget.cells(method, data, seeds, symbols=symbols, fields=net)
+                cells = BUDGETS[scale].cells(method, sprites(scale), seeds, symbols=symbols, fields=NETWORK)
                 result += [Entry({"method": label, "strength": beta}, cell) for cell in cells]
         return result
