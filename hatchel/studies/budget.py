@@ -65,10 +65,10 @@ def critic(scale: Scale) -> dict[str, Any]:
 
 
 SMOKE = Budget(steps=3, seeds=1, items=200, batch_size=16, metrics=QUICK)
-LAPTOP = Budget(steps=3_000, seeds=3, batch_size=64, lr=1e-3)
+LAPTOP = Budget(steps=3_000, seeds=3, batch_size=32, lr=1e-3)
 SMOKE_WORDS = "3 steps on 64 images of a moving square: shows that it runs, says nothing"
 LAPTOP_WORDS = (
-    "3,000 steps of 64 images, dSprites at 32 px, learning rate 1e-3, conv network, D = 10, "
+    "3,000 steps of 32 images, dSprites at 32 px, learning rate 1e-3, conv network, D = 10, "
     "discriminators of 256 units, 3 seeds"
 )
 
