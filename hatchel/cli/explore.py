@@ -1,0 +1,61 @@
+"""`hatchel explore`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def explore(
+    run: Annotated[Path, typer.Argument(help="A run's folder.")],
+    other: Annotated[Path | None, typer.Argument(help="A second run, to compare on the same items.")] = None,
+    host: Annotated[str, typer.Option(help="Where to listen; beyond this machine a token is required.")] = "127.0.0.1",
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="8765, or a free one where that is busy.", show_default=False)
+    ] = None,
+    static: Annotated[Path | None, typer.Option("--static", help="Write a folder that needs no server instead.")] = None,
+    runtime: Annotated[
+        Path | None, typer.Option(help="With --static: a folder that has onnxruntime-web, instead of fetching it.")
+    ] = None,
+    items: Annotated[int, typer.Option("--items", "-n", min=10, help="Items encoded for order and ranges.")] = 4_000,
+    seed: Annotated[int, typer.Option(help="Of the items drawn.")] = 0,
+    browse: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
+) -> None:
+    """Look at a run: a slider for each latent, decoded while you drag; edit, swap and compare images.
+
+    [bold]hatchel explore runs/mine[/]   [bold]hatchel explore runs/mine runs/other[/]   [bold]hatchel explore runs/mine --static page/[/]
+    """
+    from hatchel.cli.assignments import load_plugins
+    from hatchel.errors import HatchelError
+
+    load_plugins(plugin)
+    if static is None:
+        if runtime is not None:
+            raise HatchelError("--runtime: is only used together with --static FOLDER")
+        try:
+            from hatchel.explorer.server import serve
+        except ImportError as error:
+            raise HatchelError(f'the explorer needs {error.name}: pip install "hatchel[web]"') from None
+    from hatchel.explorer.gallery import Gallery
+    from hatchel.run import Run
+
+    if static is not None:
+        from hatchel.explorer.static import ready, write_static
+
+        ready(static)
+    gallery = Gallery([Run.load(folder) for folder in (run, other) if folder is not None], items=items, seed=seed)
+    if static is not None:
+        print(f"Explorer: {write_static(gallery, static, runtime) / 'index.html'}")
+        return
+
+    def announce(address: str) -> None:
+        print(f"Explorer: {address}   (Ctrl+C to stop)", flush=True)
+        if browse:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve(gallery, host=host, port=port, announce=announce)

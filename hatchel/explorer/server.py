@@ -1,0 +1,201 @@
+"""Server: a gallery over HTTP, on loopback unless a token guards it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ipaddress
+import secrets
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any, TypeVar
+
+import torch
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from starlette.exceptions import HTTPException
+
+from hatchel.errors import HatchelError
+from hatchel.explorer.exhibit import BATCH
+from hatchel.explorer.gallery import Gallery
+from hatchel.explorer.guard import Application, Guard, message_page
+from hatchel.explorer.page import asset, page
+from hatchel.explorer.refusal import Refusal
+from hatchel.explorer.uploads import BYTES
+
+PORT = 8765
+"""Tried first; another free one is taken where it is busy."""
+LIMIT = BYTES + (64 << 10)
+"""Of any request's body: an upload, and a little so that one just too large is answered by name."""
+
+T = TypeVar("T")
+Number = Annotated[int, Field(ge=0, le=2**53, strict=True)]
+
+
+class Asked(BaseModel):
+    """A request's body: nothing but the fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Decode(Asked):
+    """Codes of a level of a run."""
+
+    run: Number = 0
+    level: Number = 0
+    codes: Annotated[list[list[FiniteFloat]], Field(min_length=1, max_length=BATCH)]
+
+
+class Pick(Asked):
+    """An item of the data."""
+
+    item: Number
+
+
+class Scatter(Asked):
+    """Columns of the points' codes."""
+
+    run: Number = 0
+    level: Number = 0
+    columns: Annotated[list[Number], Field(min_length=1, max_length=3)]
+
+
+def application(gallery: Gallery, *, host: str = "127.0.0.1", token: str | None = None) -> Application:
+    """The guarded application. The models run in one thread of their own, so that the server always answers."""
+    pool = ThreadPoolExecutor(1, thread_name_prefix="explorer", initializer=_one_thread)
+    app = FastAPI(title="Hatchel explorer", docs_url=None, redoc_url=None, openapi_url=None)
+    index = page(gallery.about())
+
+    async def work(call: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(pool, call)
+
+    @app.exception_handler(Refusal)
+    async def refused(request: Request, error: Refusal) -> Response:  # pyright: ignore[reportUnusedFunction]
+        return JSONResponse({"error": str(error)}, error.status)
+
+    @app.exception_handler(HatchelError)
+    async def mistaken(request: Request, error: HatchelError) -> Response:  # pyright: ignore[reportUnusedFunction]
+        return JSONResponse({"error": str(error)}, 422)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(  # pyright: ignore[reportUnusedFunction]
+        request: Request, error: RequestValidationError
+    ) -> Response:
+        first: dict[str, Any] = dict(error.errors()[0])
+        place = ".".join(str(p) for p in first["loc"][1:])
+        status = 400 if first["type"] == "json_invalid" else 422
+        return JSONResponse({"error": f"{place}: {first['msg']}" if place else str(first["msg"])}, status)
+
+    @app.exception_handler(HTTPException)
+    async def missing(request: Request, error: HTTPException) -> Response:  # pyright: ignore[reportUnusedFunction]
+        if request.url.path.startswith("/api/"):
+            return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+        return HTMLResponse(message_page(error.status_code, error.detail), error.status_code, error.headers)
+
+    @app.get("/")
+    async def root() -> Response:  # pyright: ignore[reportUnusedFunction]
+        return HTMLResponse(index)
+
+    for name, kind in (("explorer.js", "text/javascript"), ("explorer.css", "text/css")):
+        _serve_asset(app, name, kind)
+
+    @app.post("/api/decode")
+    async def decode(asked: Decode) -> Response:  # pyright: ignore[reportUnusedFunction]
+        decoded = await work(lambda: gallery.decode(asked.run, asked.level, asked.codes))
+        if decoded.ndim == 2:
+            return JSONResponse(decoded.tolist())
+        return Response(decoded.tobytes(), media_type="application/octet-stream")
+
+    @app.post("/api/pick")
+    async def pick(asked: Pick) -> Response:  # pyright: ignore[reportUnusedFunction]
+        return JSONResponse(await work(lambda: gallery.pick(asked.item)))
+
+    @app.post("/api/upload")
+    async def upload(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
+        content = await request.body()
+        return JSONResponse(await work(lambda: gallery.upload(content)))
+
+    @app.post("/api/scatter")
+    async def scatter(asked: Scatter) -> Response:  # pyright: ignore[reportUnusedFunction]
+        return JSONResponse(await work(lambda: gallery.scatter(asked.run, asked.level, asked.columns)))
+
+    @app.post("/api/picture")
+    async def picture(asked: Pick) -> Response:  # pyright: ignore[reportUnusedFunction]
+        found = await work(lambda: gallery.picture(asked.item))
+        if found.ndim == 1:
+            return JSONResponse(found.tolist())
+        return Response(found.tobytes(), media_type="application/octet-stream")
+
+    return Guard(app, host=host, token=token, limit=LIMIT)
+
+
+def _serve_asset(app: FastAPI, name: str, kind: str) -> None:
+    content = asset(name)
+
+    @app.get(f"/{name}")
+    async def answer() -> Response:  # pyright: ignore[reportUnusedFunction]
+        return Response(content, media_type=kind)
+
+
+def _one_thread() -> None:
+    torch.set_num_threads(1)  # one small picture: a second thread would only wait for the first
+
+
+def serve(gallery: Gallery, *, host: str = "127.0.0.1", port: int | None = None, announce: Callable[[str], None]) -> None:
+    """Serve until interrupted; `announce` is called with the address when it is open."""
+    import uvicorn
+
+    token = None if is_loopback(host) else secrets.token_urlsafe(24)
+    listener = listen(host, port)
+    app = application(gallery, host=host, token=token)
+    announce(address(host, listener.getsockname()[1], token))
+    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")
+    with listener:
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a host.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0"), is_loopback("example.org")
+    (True, True, False, False)
+    """
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def address(host: str, port: int, token: str | None) -> str:
+    """What to open.
+
+    >>> address("::1", 80, None), address("0.0.0.0", 8000, "secret")
+    ('http://[::1]:80/', 'http://0.0.0.0:8000/?token=secret')
+    """
+    place = f"[{host}]" if ":" in host else host
+    return f"http://{place}:{port}/" + (f"?token={token}" if token else "")
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """A listening socket on the port, or on a free one where none was asked for and the usual one is busy."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host, PORT if port is None else port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise HatchelError(f"--host {host}: is not an address of this machine ({error.strerror})") from None
+    for attempt in (place[1], 0):
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((place[0], attempt, *place[2:]))
+            listener.listen(128)
+            return listener
+        except OSError as error:
+            listener.close()
+            busy = error.errno == errno.EADDRINUSE
+            if port is not None or not busy or attempt == 0:
+                what = f"the port {place[1]} is busy; choose another" if busy else f"{error.strerror}"
+                raise HatchelError(f"cannot listen on {host}:{place[1]}: {what}") from None
+    raise AssertionError
