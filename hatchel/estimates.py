@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import torch
 from torch import Tensor
@@ -57,11 +57,12 @@ class Estimates:
             self._ratios[key] = self._read(by, compared)
         return self._ratios[key]
 
-    def critic_losses(self) -> dict[CriticKey, Tensor]:
+    def critic_losses(self, resting: Collection[CriticKey] = ()) -> dict[CriticKey, Tensor]:
         """What each critic that was read minimises, on detached samples: no gradient can leak into the encoder."""
         return {
             key: self._critics[key].loss(joint.detach(), product.detach())
             for key, (joint, product) in self._samples.items()
+            if key not in resting
         }
 
     def _read(self, by: Critic, compared: Compared) -> Tensor:

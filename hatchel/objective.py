@@ -60,7 +60,7 @@ class Loss:
     terms: dict[str, Tensor]
     """Each term's unweighted mean over the batch, detached."""
     critics: dict[str, Tensor]
-    """Each critic's own loss, detached."""
+    """Each critic's own loss, detached; 0 where it rests."""
 
 
 class Objective(nn.Module):
@@ -72,6 +72,7 @@ class Objective(nn.Module):
         self.terms = dict(terms)
         self._wanted: dict[Estimator, Partition] = {}
         self._keys: dict[CriticKey, str] = {}
+        self._readers: dict[CriticKey, list[Weight]] = {}
         self.critics = nn.ModuleDict()
         for name, entry in self.terms.items():
             by = entry.term.estimator
@@ -80,15 +81,16 @@ class Objective(nn.Module):
                 if reason:
                     raise HatchelError(f"objective.{name}: {part.kind} does not fit this latent: {reason}")
             self.register_buffer(f"state_{name}", entry.weight.initial_state())
-            self._note(name, entry.term, q, features or {})
+            self._note(name, entry, q, features or {})
 
-    def _note(self, name: str, term: Term, q: Posterior, features: Features) -> None:
-        by = term.estimator
+    def _note(self, name: str, entry: Weighted, q: Posterior, features: Features) -> None:
+        term, by = entry.term, entry.term.estimator
         if by is None:
             return
         self._wanted[by] = tuple(dict.fromkeys((*self._wanted.get(by, ()), *term.blocks(q))))
         if isinstance(by, Critic):
             for i, compared in enumerate((*term.partitions(q), *term.pairs())):
+                self._readers.setdefault((by, compared), []).append(entry.weight)
                 if (by, compared) not in self._keys:
                     label = name if i == 0 else f"{name}_{i}"
                     self._keys[by, compared] = label
@@ -122,13 +124,20 @@ class Objective(nn.Module):
                 for name, entry in self.terms.items()
             ]
         ).sum()
-        losses = {self._keys[key]: mean(loss) for key, loss in estimates.critic_losses().items()}
+        resting = {key for key, weights in self._readers.items() if all(w.rests(t.q.level) for w in weights)}
+        losses = {self._keys[key]: mean(loss) for key, loss in estimates.critic_losses(resting).items()}
+        losses |= {self._keys[key]: _no_lesson(critics[key]) for key in resting}
         return Loss(
             total=total + sum(losses.values()),
             objective=total.detach(),
             terms={name: value.detach() for name, value in values.items()},
             critics={name: loss.detach() for name, loss in losses.items()},
         )
+
+
+def _no_lesson(critic: CriticModule) -> Tensor:
+    """0, with a gradient for every weight, as processes that train together need at every step."""
+    return 0.0 * torch.stack([p.sum() for p in critic.parameters()]).sum()
 
 
 def _network(by: Critic, compared: Compared, q: Posterior, features: Features) -> CriticModule:

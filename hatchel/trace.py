@@ -17,6 +17,9 @@ Block = tuple[int, ...]
 Partition = tuple[Block, ...]
 """Disjoint blocks; every divergence of the field compares a joint with a product over a partition."""
 
+NEEDS_REAL = "needs real coordinates and this latent has discrete sites; set latent=diagonal"
+"""The end of the answer to what a discrete variable cannot have."""
+
 
 class Posterior(ABC):
     """q(z|x) for the B inputs of a batch, and the prior p(z) it is compared with."""

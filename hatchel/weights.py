@@ -43,6 +43,10 @@ class Weight(Spec, ABC, family="weight", home="hatchel.weights"):
         """The weight at a level of a hierarchical latent: by default the same at all."""
         return self
 
+    def rests(self, level: int) -> bool:
+        """Whether the term has no part in the loss at a level; a critic that only such terms read then rests too."""
+        return False
+
     def accepts(self, q: Posterior) -> str:
         """Why this latent cannot carry the weight; empty where it can."""
         return ""
@@ -82,11 +86,17 @@ class PerLevel(Weight):
         """A constant."""
         return Constant(self.weights[level])
 
+    def rests(self, level: int) -> bool:
+        """Where the weight is 0: (10, 0, 0) is a term on the first level alone."""
+        return self.weights[level] == 0
+
     def accepts(self, q: Posterior) -> str:
         """One weight a level."""
         if len(self.weights) == q.levels:
             return ""
-        return f"there are {len(self.weights)} weights for {q.levels} levels; give one for each, or a single number"
+        levels = f"{q.levels} level{'s' if q.levels > 1 else ''}"
+        remedy = "" if q.levels > 1 else f", or set latent=scaled_hierarchy latent.levels={len(self.weights)}"
+        return f"there are {len(self.weights)} weights for {levels}; give one for each, or a single number{remedy}"
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
         """As at level 0; the objective asks for the level of its trace first."""

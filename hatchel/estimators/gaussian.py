@@ -9,7 +9,7 @@ from torch import Tensor
 
 from hatchel.distributed import gather
 from hatchel.estimators.estimator import Density
-from hatchel.trace import Block, Partition, Posterior, Trace
+from hatchel.trace import NEEDS_REAL, Block, Partition, Posterior, Trace
 
 
 class Gaussian(Density):
@@ -21,7 +21,7 @@ class Gaussian(Density):
 
     def accepts(self, q: Posterior) -> str:
         """A class is not normal, and the numbers of a class sum to 1: their covariance is singular."""
-        return "" if q.continuous else "a normal density needs real coordinates and this latent has discrete sites"
+        return "" if q.continuous else f"a normal density {NEEDS_REAL}; or use by=mss"
 
     def log_q(self, t: Trace, blocks: Partition) -> Tensor:
         """One Cholesky factor a block of more than one coordinate."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from hatchel.errors import HatchelError, unknown
+from hatchel.errors import HatchelError
 from hatchel.trace import Posterior
 
 Layers = tuple[tuple[int, int], tuple[int, int]]
@@ -48,7 +48,10 @@ class Pairs:
             # A narrow member is filled up with zeros, which say nothing.
             return torch.stack([F.pad(c, (0, width - c.shape[1])) for c in columns], 1)
         if name not in features:
-            raise unknown("feature of the encoder", name, features)
+            raise HatchelError(
+                f"this encoder has no feature {name} (it has {', '.join(features) or 'none'}); set encoder=recursive, "
+                "deep enough to have it, or leave `modules` out for pairs of the code alone"
+            )
         feature = features[name]
         if feature.ndim < 3:
             raise HatchelError(f"the feature {name} has no members to pair: its shape is {tuple(feature.shape[1:])}")

@@ -10,7 +10,7 @@ from torch import Tensor
 from hatchel.distributed import gather, mean
 from hatchel.estimates import Estimates
 from hatchel.terms.term import Term
-from hatchel.trace import Posterior, Trace
+from hatchel.trace import NEEDS_REAL, Posterior, Trace
 
 
 class Covariance(Term, ABC):
@@ -21,7 +21,7 @@ class Covariance(Term, ABC):
 
     def accepts(self, q: Posterior) -> str:
         """Covariances need coordinates."""
-        return "" if q.continuous else "a covariance needs real coordinates and this latent has discrete sites"
+        return "" if q.continuous else f"a covariance {NEEDS_REAL}; or use total_correlation"
 
     def matrix(self, t: Trace) -> Tensor:
         """C, with the batch's 1/B moments: (D, D)."""
@@ -68,7 +68,7 @@ class PosteriorVariance(Term):
 
     def accepts(self, q: Posterior) -> str:
         """A variance needs coordinates."""
-        return "" if q.continuous else "posterior variance needs real coordinates and this latent has discrete sites"
+        return "" if q.continuous else f"posterior variance {NEEDS_REAL}"
 
     def value(self, t: Trace, estimates: Estimates) -> Tensor:
         """Per row."""

@@ -10,7 +10,7 @@ from hatchel.distributed import gather
 from hatchel.errors import HatchelError
 from hatchel.estimates import Estimates
 from hatchel.terms.term import Term
-from hatchel.trace import Posterior, Trace
+from hatchel.trace import NEEDS_REAL, Posterior, Trace
 
 
 class Disintegration(Term):
@@ -29,7 +29,7 @@ class Disintegration(Term):
 
     def accepts(self, q: Posterior) -> str:
         """Correlations need coordinates."""
-        return "" if q.continuous else "a correlation needs real coordinates and this latent has discrete sites"
+        return "" if q.continuous else f"a correlation {NEEDS_REAL}"
 
     def value(self, t: Trace, estimates: Estimates) -> Tensor:
         """Over the labelled items of all ranks."""

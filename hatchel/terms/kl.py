@@ -26,7 +26,12 @@ class KL(Term, kind="kl"):
     def accepts(self, q: Posterior) -> str:
         """The groups must exist."""
         missing = [name for name in self.groups or () if name not in q.names]
-        return f"it has the groups {', '.join(q.names)}, not {missing[0]}" if missing else ""
+        if not missing:
+            return ""
+        return (
+            f"it has the groups {', '.join(q.names)}, not {missing[0]}; leave `groups` out for all of them, or set "
+            "latent=mixed with groups of these names"
+        )
 
     def value(self, t: Trace, estimates: Estimates) -> Tensor:
         """Summed over sites."""

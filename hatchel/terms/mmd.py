@@ -12,7 +12,7 @@ from hatchel.estimates import Estimates
 from hatchel.spec import Positive
 from hatchel.streams import generator
 from hatchel.terms.term import Term
-from hatchel.trace import Posterior, Trace
+from hatchel.trace import NEEDS_REAL, Posterior, Trace
 
 
 class MMD(Term, kind="mmd"):
@@ -33,8 +33,10 @@ class MMD(Term, kind="mmd"):
     def accepts(self, q: Posterior) -> str:
         """Distances need coordinates, and the prior's draws are N(0, I)."""
         if not q.factorised_prior:
-            return "MMD draws from N(0, I) and this latent learns its prior"
-        return "" if q.continuous else "MMD needs real coordinates and this latent has discrete sites"
+            return (
+                "MMD draws from N(0, I), this latent learns its prior; set latent.prior=standard, or use aggregate_kl"
+            )
+        return "" if q.continuous else f"MMD {NEEDS_REAL}; or use aggregate_kl"
 
     def value(self, t: Trace, estimates: Estimates) -> Tensor:
         """Over the batch of all ranks and as many draws from the prior."""

@@ -54,9 +54,9 @@ class TotalCorrelation(Term):
         if self.over == "nested" and self.depth > len(q.nesting):
             return f"its groups are nested {len(q.nesting)} deep, not {self.depth}; use over='within' for the sites"
         if self.over == "groups" and len(q.groups) < 2:
-            return "the latent has one group only: use over='sites'"
+            return "the latent has one group only; use over=sites, or latent=mixed with several groups"
         if self.over == "sites" and len(q.sites) < 2:
-            return "the latent has one site only: nothing can be correlated"
+            return "the latent has one site only: nothing can be correlated; leave the term out"
         return ""
 
     def value(self, t: Trace, estimates: Estimates) -> Tensor:

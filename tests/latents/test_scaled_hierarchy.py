@@ -7,6 +7,9 @@ import pytest
 import torch
 
 from hatchel.errors import HatchelError
+from hatchel.estimators.density_ratio import DensityRatio
+from hatchel.estimators.estimator import Critic
+from hatchel.estimators.mine import MINE
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.metrics import mig
@@ -14,6 +17,8 @@ from hatchel.objective import Objective
 from hatchel.spec import decode
 from hatchel.terms.kl import KL
 from hatchel.terms.reconstruction import Reconstruction
+from hatchel.terms.total_correlation import TotalCorrelation
+from hatchel.trace import Trace
 from hatchel.weights import Constant, PerLevel, Weight
 from tests.conftest import gaussian_trace
 
@@ -146,3 +151,25 @@ def test_weights_by_level() -> None:
         HatchelError, match=r"objective\.kl: per_level does not fit this latent: there are 3 weights for 1"
     ):
         Objective(terms, gaussian_trace().q)
+
+
+@pytest.mark.parametrize("by", [DensityRatio(hidden=8), MINE(hidden=8)], ids=lambda by: by.kind)
+def test_a_critic_learns_only_at_the_levels_that_read_it(by: Critic) -> None:
+    """RTC on the first level: codes of the others are scaled otherwise, and are no example of its density."""
+    module = made()
+    terms = {"tc": PerLevel((10, 0, 0)) * TotalCorrelation(by)}
+    objective = Objective(terms, module.posterior(NUMBERS))
+    for level in range(3):
+        objective.zero_grad()
+        before = {name: buffer.clone() for name, buffer in objective.critics.named_buffers()}
+        q = module.posterior(NUMBERS, level=level)
+        z = q.rsample(torch.Generator().manual_seed(0)).float()
+        loss = objective(Trace(z, z[:, 0], q, z, 1000))
+        loss.total.backward()
+        gradients = torch.cat([p.grad.flatten() for p in objective.critics.parameters()])
+        assert bool((gradients != 0).any()) == (level == 0)
+        assert bool(loss.critics["tc"] != 0) == (level == 0)
+        assert bool(loss.objective != 0) == (level == 0)
+        if level:
+            now = dict(objective.critics.named_buffers())
+            assert all(torch.equal(now[name], buffer) for name, buffer in before.items())
