@@ -13,8 +13,16 @@ from typing import Any
 import torch
 
 from hatchel.errors import HatchelError
+from hatchel.export.folder import Exported, export_folder
 from hatchel.export.halves import DecoderHalf, EncoderHalf, Half
 from hatchel.run import Run
+
+
+def write(run: Run, folder: Path, level: int = 0, force: bool = False) -> Exported:
+    """FOLDER/encoder.onnx and decoder.onnx."""
+    with export_folder(run, folder, force) as draft:
+        worst = max(write_half(half(run, level), draft / f"{half.noun}.onnx") for half in (EncoderHalf, DecoderHalf))
+    return Exported((folder / "encoder.onnx", folder / "decoder.onnx"), worst)
 
 
 def write_decoder(run: Run, path: Path, level: int = 0) -> Path:
@@ -38,10 +46,10 @@ def write_half(half: Half, path: Path) -> float:
         onnx.save(_graph(half), str(draft))
         onnx.checker.check_model(str(draft), full_check=True)
         session = runtime.InferenceSession(str(draft), providers=["CPUExecutionProvider"])
-        worst = half.difference(lambda given: session.run(None, {half.input: given}), str(path))
+        worst = half.difference(lambda given: session.run(None, {half.input: given}), path.name)
         draft.replace(path)
     except _Refused as reason:
-        raise HatchelError(f"{path}: this run's {half.noun} cannot be written as ONNX ({reason})") from reason
+        raise HatchelError(f"{path.name}: this run's {half.noun} cannot be written as ONNX ({reason})") from reason
     except OSError as error:
         raise HatchelError(f"{path}: cannot be written ({error.strerror})") from None
     finally:

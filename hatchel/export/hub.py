@@ -1,0 +1,127 @@
+"""Hub: the layout of the Hugging Face Hub: config.json, model.safetensors and a model card filled from the run."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import hatchel
+from hatchel.errors import HatchelError
+from hatchel.export.folder import Exported, export_folder
+from hatchel.export.safetensors import WEIGHTS, write_files
+from hatchel.files import read_json, write_text
+from hatchel.run import Run
+
+CARD = "README.md"
+FILES = ("config.json", WEIGHTS, CARD)
+
+
+def write(run: Run, folder: Path, force: bool = False) -> Exported:
+    """FOLDER/config.json, model.safetensors and README.md; `hatchel.export.safetensors.read` reads it."""
+    with export_folder(run, folder, force) as draft:
+        worst = write_files(run, draft)
+        write_text(draft / CARD, card(run))
+    return Exported(tuple(folder / name for name in FILES), worst)
+
+
+def push(folder: Path, name: str, private: bool = True) -> str:
+    """Upload an export's three files to the model NAME (`me/my-model`) of the Hub; its address.
+
+    A model that is not there yet is made, private unless told otherwise. Who uploads is whoever `hf auth login` says.
+    """
+    hub = hub_library()
+    try:
+        api = hub.HfApi()
+        address = api.create_repo(name, private=private, exist_ok=True)
+        api.upload_folder(repo_id=name, folder_path=str(folder), allow_patterns=list(FILES))
+    except (OSError, ValueError) as error:  # what the Hub's own errors derive from
+        reason = str(error).strip().splitlines()[0]
+        raise HatchelError(f"--push {name}: {reason}. The export is complete in {folder}") from None
+    return str(address)
+
+
+def hub_library() -> Any:
+    """huggingface_hub, which is an extra."""
+    try:
+        return importlib.import_module("huggingface_hub")
+    except ImportError:
+        raise HatchelError('--push needs huggingface_hub: pip install "hatchel[hub]"') from None
+
+
+def card(run: Run) -> str:
+    """The model card: what was trained, on what, how it was measured, how to load it. Only what was run is printed."""
+    spec, data = run.spec, run.spec.data
+    matter: dict[str, Any] = {
+        "library_name": "hatchel",
+        "license": "other",
+        "tags": ["hatchel", "disentanglement", "representation-learning", "variational-autoencoder", spec.name],
+    }
+    parts = {"encoder": spec.encoder, "latent": spec.latent, "decoder": spec.decoder, "likelihood": spec.likelihood}
+    kinds = ", ".join(f"{name} `{part.kind}`" for name, part in parts.items() if part is not None)
+    own = getattr(data, "path", "")
+    source = Path(own).name if own else data.kind
+    facts = {
+        "Objective, minimised": f"`{spec.formula()}`",
+        "Parts": kinds,
+        "Data": f"{source} (`{data.kind}`), {run.description.n_data} items of shape {'x'.join(map(str, run.shape))}",
+        "Steps": f"{run.steps}, batches of {spec.batch_size}, Adam at {spec.optimizer.lr:g}, {spec.precision}",
+        "Seed": str(spec.seed),
+        "Digest": f"`{spec.digest()}`",
+        "Written by": f"Hatchel {hatchel.__version__}",
+    }
+    table = [f"| {name} | {_cell(value)} |" for name, value in facts.items()]
+    front = yaml.safe_dump(matter, sort_keys=False, allow_unicode=True)
+    return "\n".join(
+        [
+            f"---\n{front}---\n",
+            f"# {spec.name} on {source}\n",
+            f"A model whose latent code has {spec.latent.width} numbers. "
+            "The license is for whoever publishes it to choose: set `license` above.\n",
+            "## Training\n\n| | |\n|---|---|",
+            *table,
+            "",
+            "## Scores\n",
+            *_scores(run),
+            "\n## Use\n",
+            "```python",
+            "from hatchel.export.safetensors import read\n",
+            'run = read("FOLDER")  # the folder with config.json and model.safetensors',
+            f"codes = run.encode({_argument(run)})  # (n, {spec.latent.width})",
+            "again = run.decode(codes)",
+            "```",
+            "",
+        ]
+    )
+
+
+def _argument(run: Run) -> str:
+    return "images" if len(run.shape) == 3 else "rows"
+
+
+def _scores(run: Run) -> list[str]:
+    path = run.folder / "evaluation.json"
+    if not path.is_file():
+        return ["Not measured."]
+    found = read_json(path)
+    try:
+        settings, scores = found["settings"], found["mean"]["scores"]
+        lines = [
+            f"Of the posterior means of {settings['items']} items, after {settings['steps']} steps, "
+            f"seed {settings['seed']}.\n",
+            "| Metric | Value | 95 % interval |",
+            "|---|---|---|",
+        ]
+        for name, score in scores.items():
+            interval = score["interval"]
+            spread = f"{interval['low']:.4f} to {interval['high']:.4f}" if interval else "not computed"
+            lines.append(f"| {_cell(name)} | {score['value']:.4f} | {spread} |")
+    except (KeyError, TypeError):
+        raise HatchelError(f"{path}: was not written by `hatchel evaluate`; run it again") from None
+    return lines
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,38 @@
+"""TorchScript: encoder and decoder as files that torch reads without this library, from C++ too."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hatchel.export.folder import Exported, export_folder
+from hatchel.export.halves import DecoderHalf, EncoderHalf, Half
+from hatchel.run import Run
+
+
+def write(run: Run, folder: Path, level: int = 0, force: bool = False) -> Exported:
+    """FOLDER/encoder.pt and decoder.pt: networks of arrays as `hatchel.export.halves` says, for any number of items."""
+    with export_folder(run, folder, force) as draft:
+        worst = max(_write_half(half(run, level), draft) for half in (EncoderHalf, DecoderHalf))
+    return Exported((folder / "encoder.pt", folder / "decoder.pt"), worst)
+
+
+def _write_half(half: Half, draft: Path) -> float:
+    path = draft / f"{half.noun}.pt"
+    # torch has deprecated TorchScript as a whole, and its tracer warns wherever Python sees a size; people ask for the
+    # format for programs they already have, and the check below runs other sizes than the traced one.
+    with warnings.catch_warnings(), torch.inference_mode():
+        warnings.simplefilter("ignore")
+        traced: Any = torch.jit.trace(half.eval(), (half.example(3),), check_trace=False)
+        traced.save(str(path))
+        loaded: Any = torch.jit.load(str(path))
+
+    def call(given: Any) -> list[Any]:
+        with torch.inference_mode():
+            found = loaded(torch.from_numpy(given))
+        return [part.numpy() for part in (found if isinstance(found, tuple) else (found,))]
+
+    return half.difference(call, f"TorchScript {half.noun}")

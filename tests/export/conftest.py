@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from hatchel.latents.diagonal import Diagonal
+from hatchel.likelihoods import Columns
+from hatchel.presets.preset import preset
+from hatchel.run import Run
+from hatchel.training.checkpoint import Description, save
+from hatchel.training.spec import build, fitted
+
+
+@pytest.fixture
+def run_of(tmp_path: Path) -> Callable[..., Run]:
+    """A run as it would lie in a folder after 7 steps, with arbitrary weights instead of trained ones."""
+
+    def make(shape: tuple[int, ...] = (1, 16, 16), columns: Columns | None = None, **parts: Any) -> Run:
+        chosen = {"latent": Diagonal(3), **parts}
+        spec = fitted(preset("vae", data="xy_squares").with_fields(**chosen), shape, columns)
+        system = build(spec, shape)
+        draw = torch.Generator().manual_seed(0)
+        with torch.no_grad():
+            for tensor in system.model.latent.parameters():  # maps that start as the identity would hide mistakes
+                tensor.add_(torch.randn(tensor.shape, generator=draw) / 2)
+        folder = tmp_path / "run"
+        folder.mkdir(exist_ok=True)
+        description = Description(spec, shape, 64, "0")
+        description.write(folder)
+        save(folder, 7, system, None)
+        return Run(folder, description, system.model, 7)
+
+    return make
