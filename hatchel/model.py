@@ -25,6 +25,7 @@ class Model(nn.Module):
         super().__init__()
         self.encoder = encoder.build(shape, latent.widths)
         self.latent = latent.build()
+        self.latent.meet(self.encoder, shape)
         self.decoder = decoder.build(latent.decoder_width, shape)
         self.likelihood = likelihood.build()
 

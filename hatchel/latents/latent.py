@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
+from hatchel.nets.part import Shape
 from hatchel.spec import Spec
 from hatchel.trace import Posterior
 
@@ -23,6 +24,10 @@ class LatentModule(nn.Module, ABC):
 
         `step` drives schedules, such as a temperature's; None is where they end.
         """
+
+    def meet(self, encoder: nn.Module, shape: Shape) -> None:
+        """Called once, when a model is built: for a latent whose prior the encoder makes."""
+        return
 
     def draw_level(self, seed: int, step: int) -> int:
         """The level that a training step works on, the same on all ranks."""

@@ -8,12 +8,15 @@ import torch
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
+from hatchel.latents.vamp import Vamp
+from hatchel.nets.mlp import Mlp
 from hatchel.spec import decode, encode
 from hatchel.trace import Posterior
 from tests.conftest import MIXED
 
 LATENTS: dict[str, Latent] = {kind: member() for kind, member in Latent.members().items()}
 LATENTS |= MIXED
+LATENTS |= {"vamp": Vamp(Diagonal(4), 5)}
 LATENTS |= {f"hierarchy {spaces}": ScaledHierarchy(Diagonal(4), 3, 2.0, spaces) for spaces in ("linear", "parallel")}
 
 
@@ -21,7 +24,9 @@ def posteriors(kind: str, batch: int = 7) -> list[Posterior]:
     """One for each level, with parameters of its own away from where they start."""
     latent = LATENTS[kind]
     g = torch.Generator().manual_seed(0)
-    module = latent.build().double()
+    module = latent.build()
+    module.meet(Mlp((8,)).build((3,), latent.widths).double(), (3,))
+    module.double()
     for parameter in module.parameters():
         parameter.data += torch.randn(parameter.shape, generator=g, dtype=torch.float64) / 3
     parameters = torch.randn(batch, sum(latent.widths), generator=g, dtype=torch.float64)
