@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from hatchel.studies.budget import LAPTOP, LAPTOP_WORDS, NETWORK, SMOKE, SMOKE_WORDS, Budget, critic, sprites
-from hatchel.study.store import Entry
-from hatchel.study.study import Scale, Study
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-BUDGETS = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Budget(steps=300_000, seeds=10, batch_size=500)}
+from hatchel.study.budget import LAPTOP, LAPTOP_WORDS, NETWORK, SMOKE, SMOKE_WORDS, Budget, critic
+from hatchel.study.claims import higher, lower
+from hatchel.study.comparison import Comparison, Variant
+from hatchel.study.rows import where
+from hatchel.study.store import Row
+from hatchel.study.study import Claim, Scale
+from hatchel.study.table import Column
+
 STRENGTHS = {"smoke": (10,), "laptop": (10,), "paper": (2, 6, 10, 20, 50)}
 METHODS = {"smoke": 4, "laptop": 2, "paper": 4}
 """How many of the methods, from the first: FactorVAE and RTC-VAE decide the claim."""
 
 
-class TCDisparity(Study, kind="tc-disparity"):
+class TCDisparity(Comparison, kind="tc-disparity"):
     """TC of the means against TC of the samples for FactorVAE, RTC-VAE, DIP-VAE-I and DIP-VAE-II."""
 
     paper = "004 Figs. 3, 4, 10, 11"
@@ -21,18 +27,53 @@ class TCDisparity(Study, kind="tc-disparity"):
         "laptop": f"{LAPTOP_WORDS}, strength 10, FactorVAE and RTC-VAE alone",
         "paper": "300,000 steps of 500 images at 64 px, strengths 2 to 50, 10 seeds",
     }
+    budgets = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Budget(steps=300_000, seeds=10, batch_size=500)}
+    columns = (
+        Column("gaussian_tc", "TC of means"),
+        Column("gaussian_tc@sample", "TC of samples"),
+        Column("sap", "SAP"),
+        Column("mig", "MIG"),
+        Column("reconstruction", "reconstruction (nats)", digits=2),
+    )
+    trade = ("reconstruction", "sap")
 
-    def entries(self, scale: Scale, seeds: int | None = None) -> list[Entry]:
+    def variants(self, scale: Scale) -> list[Variant]:
         """Each method at each strength, on one network."""
-        result: list[Entry] = []
+        result: list[Variant] = []
         for beta in STRENGTHS[scale]:
-            methods = {
+            methods: dict[str, tuple[str, dict[str, Any]]] = {
                 "FactorVAE": ("factor_vae", {"gamma": beta, **critic(scale)}),
                 "RTC-VAE": ("rtc_vae", {"beta": beta, **critic(scale)}),
                 "DIP-VAE-I": ("dip_vae_i", {"od": beta, "d": 10 * beta}),
                 "DIP-VAE-II": ("dip_vae_ii", {"od": beta, "d": beta}),
             }
             for label, (method, symbols) in list(methods.items())[: METHODS[scale]]:
-                cells = BUDGETS[scale].cells(method, sprites(scale), seeds, symbols=symbols, fields=NETWORK)
-                result += [Entry({"method": label, "strength": beta}, cell) for cell in cells]
+                result.append(Variant({"method": label, "strength": beta}, method, symbols, NETWORK))
         return result
+
+    def figures(self, rows: Sequence[Row]) -> Mapping[str, Any]:
+        """Beside the boxes: both TCs against the strength, where there are several."""
+        from hatchel.study.figures import lines
+
+        result = dict(super().figures(rows))
+        if len({r.labels["strength"] for r in rows}) > 1:
+            both = ("gaussian_tc", "gaussian_tc@sample")
+            result["TC by strength"] = lines(rows, "strength", both, "method", ("strength", "TC, nats"), log=True)
+        return result
+
+    def claims(self, rows: Sequence[Row]) -> list[Claim]:
+        """Section 5 of the paper, at strength 10."""
+        factor, rtc = (where(rows, method=m, strength=10) for m in ("FactorVAE", "RTC-VAE"))
+        doubled = [_with(r, "twice TC of samples", 2 * r.values["gaussian_tc@sample"]) for r in factor]
+        fifth = [_with(r, "1.2 TC of samples", 1.2 * r.values["gaussian_tc@sample"]) for r in rtc]
+        return [
+            higher("FactorVAE: TC of the means is at least twice that of the samples.", factor, doubled,
+                   "gaussian_tc", "twice TC of samples"),
+            lower("RTC-VAE: TC of the means is at most 1.2 times that of the samples.", rtc, fifth,
+                  "gaussian_tc", "1.2 TC of samples"),
+            lower("RTC-VAE's TC of the means is below FactorVAE's.", rtc, factor, "gaussian_tc"),
+        ]  # fmt: skip
+
+
+def _with(row: Row, name: str, value: float) -> Row:
+    return Row(row.labels, row.seed, row.digest, {**row.values, name: value}, row.details, row.seconds)

@@ -54,7 +54,7 @@ class Budget:
         own |= {"batch_size": self.batch_size} if self.batch_size else {}
         own |= {"optimizer.lr": self.lr} if self.lr else {}
         spec = updated(spec, own | dict(fields or {}))
-        rest = {"metrics": self.metrics, "items": self.items} | dict(measure or {})
+        rest: dict[str, Any] = {"metrics": self.metrics, "items": self.items} | dict(measure or {})
         # The run's own seed stays 0: the cell sets it.
         return [Trained(seed=seed, run=spec, **rest) for seed in range(seeds or self.seeds)]
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import hatchel
 from hatchel.files import writable_folder, write_json, write_text
 from hatchel.report.page import rendered
 from hatchel.report.style import png, standalone_svg, svg
@@ -36,7 +35,6 @@ def write_report(
             "tables": study.tables(rows) if rows else [],
             "figures": drawn,
             "failed": failed,
-            "version": hatchel.__version__,
         },
     )
     write_text(folder / "report.html", page)

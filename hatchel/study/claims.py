@@ -1,0 +1,59 @@
+"""Claims: what a paper says, decided by paired differences over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hatchel.metrics.statistics import paired_difference
+from hatchel.study.rows import Measured, measured
+from hatchel.study.store import Row
+from hatchel.study.study import Claim
+
+
+def higher(text: str, first: Sequence[Row], second: Sequence[Row], value: str, beside: str | None = None) -> Claim:
+    """`value` of the first is above that of the second (or above its `beside`), seed by seed.
+
+    It holds, or does not, where the 95 % interval of the mean difference leaves out 0; else it is undecided.
+    """
+    return _decided(text, first, second, value, beside or value, lambda low, high: low > 0, lambda low, high: high < 0)
+
+
+def lower(text: str, first: Sequence[Row], second: Sequence[Row], value: str, beside: str | None = None) -> Claim:
+    """The other way round."""
+    return _decided(text, first, second, value, beside or value, lambda low, high: high < 0, lambda low, high: low > 0)
+
+
+def near(text: str, first: Sequence[Row], second: Sequence[Row], value: str, beside: str, within: float) -> Claim:
+    """`value` of the first differs by at most `within` from the second's `beside`, seed by seed."""
+    return _decided(
+        text, first, second, value, beside,
+        lambda low, high: -within <= low and high <= within, lambda low, high: low > within or high < -within,
+    )  # fmt: skip
+
+
+def _decided(
+    text: str,
+    first: Sequence[Row],
+    second: Sequence[Row],
+    value: str,
+    beside: str,
+    holds: Callable[[float, float], bool],
+    fails: Callable[[float, float], bool],
+) -> Claim:
+    a = {r.seed: r.values[value] for r in first if value in r.values}
+    b = {r.seed: r.values[beside] for r in second if beside in r.values}
+    seeds = sorted(a.keys() & b.keys())
+    if not seeds:
+        return Claim(text, None, "no cells")
+    ours, theirs = measured(first, value), measured(second, beside)
+    shown = f"{_text(ours)} against {_text(theirs)}"
+    if len(seeds) < 2:
+        return Claim(text, None, f"{shown}; one seed, so no interval")
+    found = paired_difference([a[s] for s in seeds], [b[s] for s in seeds])
+    low, high = found.interval.low, found.interval.high
+    evidence = f"{shown}; difference {found.value:.3f} [{low:.3f}, {high:.3f}] over {len(seeds)} seeds"
+    return Claim(text, True if holds(low, high) else False if fails(low, high) else None, evidence)
+
+
+def _text(found: Measured | None) -> str:
+    return found.text() if found else "–"
