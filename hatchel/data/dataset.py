@@ -81,6 +81,11 @@ class Dataset:
 
     def reader(self, device: str = "cpu") -> Reader:
         """The fast way to batches: whole batches gathered, moved and converted at once, no Python per item."""
+        if device == "cpu":
+            import torch
+
+            batch, tensor = self.store.batch, torch.from_numpy
+            return lambda indices: tensor(batch(indices.numpy(force=True)))
         gather, finish = self.store.gatherer(device), self.store.finish
         return lambda indices: finish(gather(indices))
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Pixels = NDArray[np.uint8]
+Floats = NDArray[np.float32]
 Words = Callable[[Integers], NDArray[np.uint64]]
 FITS = 2 << 30  # bytes that may be copied to a device once, so that batches are gathered there
 
@@ -34,6 +35,10 @@ class Store(ABC):
     @abstractmethod
     def take(self, indices: Integers) -> NDArray[Any]:
         """uint8 (n, H, W, C), or float32 (n, F)."""
+
+    @abstractmethod
+    def batch(self, indices: Integers) -> Floats:
+        """What a model on the processor reads: float32 (n, C, H, W) in [0, 1], or (n, F)."""
 
     @abstractmethod
     def gatherer(self, device: str) -> Callable[[Tensor], Tensor]:
@@ -79,6 +84,10 @@ class ArrayStore(Store):
         """uint8 (n, H, W, C), or float32 (n, F)."""
         return np.asarray(np.take(self.array, indices, axis=0))
 
+    def batch(self, indices: Integers) -> Floats:
+        """Scaled to [0, 1], channels last."""
+        return divided(self.take(indices))
+
     def gatherer(self, device: str) -> Callable[[Tensor], Tensor]:
         """By index on the device if the array fits there."""
         return _on_device(self.array, self.take, device)
@@ -98,14 +107,14 @@ class BitStore(Store):
         self.words = words
         self.n = n
         self.size = size
-        self._plain: NDArray[np.uint64] | None = None
-        self._fetch: Words
+        self._kept: Pixels | None = None
+        self._packed: Callable[[Integers], Pixels]  # (n, 512)
         if isinstance(words, np.ndarray):
             # The same memory without numpy's memory-map class, which costs more than gathering a small batch does.
-            self._plain = plain = np.asarray(words)
-            self._fetch = lambda indices: plain.take(indices, axis=0)
+            self._kept = kept = np.asarray(words).astype("<u8", copy=False).view(np.uint8)
+            self._packed = lambda indices: kept.take(indices, axis=0)
         else:
-            self._fetch = words
+            self._packed = lambda indices: words(indices).astype("<u8", copy=False).view(np.uint8)
 
     def __getstate__(self) -> dict[str, Any]:
         words = ArrayStore(self.words) if isinstance(self.words, np.ndarray) else self.words
@@ -123,26 +132,21 @@ class BitStore(Store):
     def __len__(self) -> int:
         return self.n
 
-    def rows(self, indices: Integers) -> NDArray[np.uint64]:
-        """The packed images (n, 64)."""
-        return self._fetch(indices)
-
     def take(self, indices: Integers) -> Pixels:
         """uint8 (n, H, W, 1)."""
-        bits = np.unpackbits(self.rows(indices).astype("<u8", copy=False).view(np.uint8), bitorder="little")
+        bits = np.unpackbits(self._packed(indices), bitorder="little")
         images = bits.reshape(-1, 64, 64)
         if self.size == 32:
             return halved((images * np.uint8(255))[..., None])
         return (images * np.uint8(255))[..., None]
 
+    def batch(self, indices: Integers) -> Floats:
+        """Unpacked to 0.0 and 1.0, or to the means of four."""
+        return looked_up(self._packed(indices), self.size)
+
     def gatherer(self, device: str) -> Callable[[Tensor], Tensor]:
         """Packed bytes (n, 512) on the device; all of them are kept there if they fit."""
-
-        def packed(indices: Integers) -> Pixels:
-            return self.rows(indices).astype("<u8", copy=False).view(np.uint8)
-
-        array = self._plain.view(np.uint8) if self._plain is not None else None
-        return _on_device(array, packed, device)
+        return _on_device(self._kept, self._packed, device)
 
     def finish(self, batch: Tensor) -> Tensor:
         """Unpacked to 0.0 and 1.0, or to the means of four."""
@@ -169,6 +173,10 @@ class DrawnStore(Store):
         """uint8 (n, H, W, C)."""
         return self.draw(indices)
 
+    def batch(self, indices: Integers) -> Floats:
+        """Scaled to [0, 1], channels last."""
+        return divided(self.take(indices))
+
     def gatherer(self, device: str) -> Callable[[Tensor], Tensor]:
         """Made on the processor, sent as bytes."""
         return _on_device(None, self.take, device)
@@ -192,37 +200,45 @@ def scaled(batch: Tensor) -> Tensor:
     """uint8 (n, H, W, C) as float32 (n, C, H, W) in [0, 1], the channels last in memory; rows stay as they are."""
     import torch
 
-    if batch.ndim == 2:
-        return batch
     if batch.device.type == "cpu":
-        # By numpy: torch shares out even work of a tenth of a millisecond, and waits for its threads on busy machines.
-        pixels, out = batch.numpy(), np.empty(batch.shape, dtype=np.float32)
+        return torch.from_numpy(divided(batch.numpy()))
+    return batch if batch.ndim == 2 else batch.float().div_(255).permute(0, 3, 1, 2)
 
-        def divide(start: int, stop: int) -> None:
-            np.divide(pixels[start:stop], np.float32(255), out=out[start:stop], dtype=np.float32)
 
-        spread(divide, len(out), 16)
-        floats = torch.from_numpy(out)
-    else:
-        floats = batch.float().div_(255)
-    return floats.permute(0, 3, 1, 2)
+def divided(pixels: NDArray[Any]) -> Floats:
+    """The same by numpy: torch shares out even 0.1 ms of work, and waits for its threads on busy machines."""
+    if pixels.ndim == 2:
+        return pixels
+    floats = np.empty(pixels.shape, dtype=np.float32)
+
+    def divide(start: int, stop: int) -> None:
+        np.divide(pixels[start:stop], np.float32(255), out=floats[start:stop], dtype=np.float32)
+
+    spread(divide, len(floats), 16)
+    return floats.transpose(0, 3, 1, 2)
 
 
 def unpacked(batch: Tensor, size: int) -> Tensor:
     """Bytes (n, 512) as float32 (n, 1, size, size)."""
     import torch
 
-    if batch.device.type == "cpu":
-        table, codes = (_EIGHT, batch.numpy()) if size == 64 else (_TWO, _counts(batch.numpy()))
-        floats = np.empty((*codes.shape, table.shape[1]), dtype=np.float32)
+    return torch.from_numpy(looked_up(batch.numpy(), size)) if batch.device.type == "cpu" else shifted(batch, size)
 
-        def look_up(start: int, stop: int) -> None:
-            # Several floats a byte: much faster than shifts, which make eight integers first.
-            np.take(table, codes[start:stop].astype(np.intp), axis=0, out=floats[start:stop], mode="wrap")
 
-        spread(look_up, len(codes), 64)
-        return torch.from_numpy(floats.reshape(-1, 1, size, size))
-    return shifted(batch, size)
+def looked_up(packed: Pixels, size: int) -> Floats:
+    """The same by a table of several floats a byte: much faster than shifts, which make eight integers first.
+
+    After a batch has gone through it, little else is left in the cache, and every call from Python costs several times
+    what it does alone: hence few calls, and methods rather than numpy's functions around them.
+    """
+    table, codes = (_EIGHT, packed) if size == 64 else (_TWO, _counts(packed))
+    floats = np.empty((len(codes), 512, table.shape[1]), dtype=np.float32)
+
+    def look_up(start: int, stop: int) -> None:
+        table.take(codes[start:stop].astype(np.intp), axis=0, out=floats[start:stop], mode="wrap")
+
+    spread(look_up, len(codes), 64)
+    return floats.reshape(-1, 1, size, size)
 
 
 def shifted(batch: Tensor, size: int) -> Tensor:

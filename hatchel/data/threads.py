@@ -18,6 +18,8 @@ def spread(work: Callable[[int, int], None], n: int, step: int) -> None:
     Large batches are shared out over as many threads as torch may use. Not from other threads: those who call from
     one have already shared out their work.
     """
+    if 0 < n <= min(step, ENOUGH):  # small batches are asked for so often that the rest would tell
+        return work(0, n)
     threads = _threads() if n >= ENOUGH and threading.current_thread() is threading.main_thread() else 1
 
     def stretch(number: int) -> None:

@@ -9,7 +9,7 @@ import torch
 from hatchel.data import load
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace
-from hatchel.data.store import ArrayStore
+from hatchel.data.store import ArrayStore, BitStore
 from hatchel.errors import HatchelError
 
 
@@ -35,6 +35,30 @@ def test_reader_follows_the_indices(squares: Dataset) -> None:
     numbers = torch.tensor([5, 5, 63, 0])
     batch = squares.reader()(numbers)
     np.testing.assert_array_equal(batch.numpy()[:, 0], squares.images(numbers)[..., 0] / np.float32(255))
+
+
+@pytest.mark.parametrize("name", ["array", "bits", "drawn bits"])
+def test_batches_that_are_kept_are_never_written_again(name: str, squares: Dataset) -> None:
+    words = np.random.default_rng(0).integers(0, 2**63, (64, 64), dtype=np.uint64)
+    store = {
+        "array": squares.store,
+        "bits": BitStore(words, 64, 64),
+        "drawn bits": BitStore(words.__getitem__, 64, 64),
+    }[name]
+    read = Dataset("kept", store).reader()
+    numbers = torch.arange(64)
+    kept, flat = read(numbers), read(numbers).flatten(1)[:, ::3]  # a batch, and a view whose batch is let go
+    weight = torch.ones((), requires_grad=True)
+    loss = (weight * read(numbers)).sum()  # backward needs the batch, which nobody else holds
+    expected = kept.clone()
+    for shift in range(1, 6):
+        read(numbers.roll(shift)).zero_()
+    assert torch.equal(kept, expected)
+    assert torch.equal(flat, expected.flatten(1)[:, ::3])
+    loss.backward()
+    assert weight.grad is not None
+    assert weight.grad == expected.sum() > 0
+    assert torch.equal(read(numbers), expected)
 
 
 def test_worker_processes_give_the_same_batches(squares: Dataset) -> None:

@@ -35,11 +35,12 @@ def stores() -> dict[str, ArrayStore | BitStore | DrawnStore]:
 def test_batches_are_the_pixels_over_255_channels_last(name: str) -> None:
     store = stores()[name]
     pixels = store.take(SOME)
-    batch = store.finish(store.gatherer("cpu")(torch.from_numpy(SOME)))
-    assert batch.dtype == torch.float32
-    assert batch.shape == (17, store.shape[2], store.shape[0], store.shape[1])
-    assert batch.is_contiguous(memory_format=torch.channels_last)
-    np.testing.assert_array_equal(batch.permute(0, 2, 3, 1).numpy(), pixels.astype(np.float32) / np.float32(255))
+    gathered = store.finish(store.gatherer("cpu")(torch.from_numpy(SOME)))
+    for batch in (gathered, torch.from_numpy(store.batch(SOME))):
+        assert batch.dtype == torch.float32
+        assert batch.shape == (17, store.shape[2], store.shape[0], store.shape[1])
+        assert batch.is_contiguous(memory_format=torch.channels_last)
+        np.testing.assert_array_equal(batch.permute(0, 2, 3, 1).numpy(), pixels.astype(np.float32) / np.float32(255))
 
 
 @pytest.mark.parametrize("size", [64, 32])
@@ -77,7 +78,16 @@ def test_a_memory_map_travels_by_name(tmp_path) -> None:
         np.testing.assert_array_equal(pickle.loads(sent).take(np.arange(150)), store.take(np.arange(150)))
 
 
+@pytest.mark.parametrize("n", [600, 65, 64, 1])
+@pytest.mark.parametrize("name", list(stores()))
+def test_every_size_of_batch_is_the_items_one_by_one(name: str, n: int) -> None:
+    store, numbers = stores()[name], RNG.integers(0, 40, n)
+    alone = np.concatenate([store.batch(np.array([i])) for i in range(40)])
+    np.testing.assert_array_equal(store.batch(numbers), alone[numbers])
+
+
 def test_rows_stay_as_they_are() -> None:
     rows = RNG.normal(size=(40, 5)).astype(np.float32)
     store = ArrayStore(rows)
     np.testing.assert_array_equal(store.finish(store.gatherer("cpu")(torch.from_numpy(SOME))).numpy(), rows[SOME])
+    np.testing.assert_array_equal(store.batch(SOME), rows[SOME])
