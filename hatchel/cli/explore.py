@@ -15,7 +15,9 @@ def explore(
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="8765, or a free one where that is busy.", show_default=False)
     ] = None,
-    static: Annotated[Path | None, typer.Option("--static", help="Write a folder that needs no server instead.")] = None,
+    static: Annotated[
+        Path | None, typer.Option("--static", help="Write a folder that needs no server instead.")
+    ] = None,
     runtime: Annotated[
         Path | None, typer.Option(help="With --static: a folder that has onnxruntime-web, instead of fetching it.")
     ] = None,
@@ -26,36 +28,36 @@ def explore(
 ) -> None:
     """Look at a run: a slider for each latent, decoded while you drag; edit, swap and compare images.
 
-    [bold]hatchel explore runs/mine[/]   [bold]hatchel explore runs/mine runs/other[/]   [bold]hatchel explore runs/mine --static page/[/]
+    [bold]hatchel explore runs/mine[/]   [bold]hatchel explore runs/mine runs/other[/]   with [bold]--static page/[/]: a folder
     """
     from hatchel.cli.assignments import load_plugins
     from hatchel.errors import HatchelError
 
     load_plugins(plugin)
-    if static is None:
-        if runtime is not None:
-            raise HatchelError("--runtime: is only used together with --static FOLDER")
-        try:
-            from hatchel.explorer.server import serve
-        except ImportError as error:
-            raise HatchelError(f'the explorer needs {error.name}: pip install "hatchel[web]"') from None
+    if static is None and runtime is not None:
+        raise HatchelError("--runtime: is only used together with --static FOLDER")
     from hatchel.explorer.gallery import Gallery
     from hatchel.run import Run
 
+    runs = [Run.load(folder) for folder in (run, other) if folder is not None]
     if static is not None:
+        from hatchel.explorer.runtime import runtime as browser_runtime
         from hatchel.explorer.static import ready, write_static
 
         ready(static)
-    gallery = Gallery([Run.load(folder) for folder in (run, other) if folder is not None], items=items, seed=seed)
-    if static is not None:
-        print(f"Explorer: {write_static(gallery, static, runtime) / 'index.html'}")
+        found = browser_runtime(runtime)
+        gallery = Gallery(runs, items=items, seed=seed)
+        print(f"Explorer: {write_static(gallery, static, found) / 'index.html'}")
         return
+    try:
+        from hatchel.explorer.server import Listening
+    except ImportError as error:
+        raise HatchelError(f'the explorer needs {error.name}: pip install "hatchel[web]"') from None
+    gallery = Gallery(runs, items=items, seed=seed)
+    opened = Listening.on(gallery, host=host, port=port)
+    print(f"Explorer: {opened.address}   (Ctrl+C to stop)", flush=True)
+    if browse:
+        import webbrowser
 
-    def announce(address: str) -> None:
-        print(f"Explorer: {address}   (Ctrl+C to stop)", flush=True)
-        if browse:
-            import webbrowser
-
-            webbrowser.open(address)
-
-    serve(gallery, host=host, port=port, announce=announce)
+        webbrowser.open(opened.address)
+    opened.run()

@@ -1,1 +1,1 @@
-"""The explorer room: a run made ready to be looked at (`exhibit`), served (`server`) or written to a folder (`static`)."""
+"""The explorer room: a run made ready to be looked at (`exhibit`), served (`server`) or put in a folder (`static`)."""

@@ -29,9 +29,7 @@ class Gallery:
         names = [run.spec.name for run in runs]
         if len(set(names)) < len(names):
             names = [f"{name} ({run.folder.name})" for name, run in zip(names, runs, strict=True)]
-        self.exhibits = [
-            Exhibit.of(run, self.collection, name, seed) for run, name in zip(runs, names, strict=True)
-        ]
+        self.exhibits = [Exhibit.of(run, self.collection, name, seed) for run, name in zip(runs, names, strict=True)]
         count = min(POINTS, len(self.collection.items))
         self.points = np.sort(np.random.default_rng(seed).choice(len(self.collection.items), count, replace=False))
 
@@ -46,7 +44,7 @@ class Gallery:
         collection = self.collection
         return {
             "title": f"{' and '.join(e.name for e in self.exhibits)} on {collection.data.name}",
-            "data": collection.data.name,
+            "among": f"in {collection.data.name}",
             "runs": [exhibit.to_dict() for exhibit in self.exhibits],
             "count": len(collection),
             "start": self.start,

@@ -137,7 +137,11 @@ def _tokens(scope: MutableMapping[str, Any], headers: dict[str, str]) -> list[st
 
 
 async def _answer(
-    scope: MutableMapping[str, Any], send: Send, status: int, text: str, headers: list[tuple[bytes, bytes]] | None = None
+    scope: MutableMapping[str, Any],
+    send: Send,
+    status: int,
+    text: str,
+    headers: list[tuple[bytes, bytes]] | None = None,
 ) -> None:
     """A message as JSON for the page's own requests, as a page otherwise."""
     if scope["path"].startswith("/api/"):

@@ -30,8 +30,8 @@ def page(about: dict[str, Any], scripts: Sequence[str] = (), policy: str | None 
 def script_json(value: Any) -> Markup:
     """JSON that can stand inside a script element: no `<` can end it.
 
-    >>> script_json({"name": "</script>"})
-    Markup('{"name":"\\\\u003c/script>"}')
+    >>> "</script>" in script_json({"name": "</script>"})
+    False
     """
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))

@@ -9,9 +9,11 @@ import secrets
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 import torch
+import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
@@ -21,7 +23,7 @@ from starlette.exceptions import HTTPException
 from hatchel.errors import HatchelError
 from hatchel.explorer.exhibit import BATCH
 from hatchel.explorer.gallery import Gallery
-from hatchel.explorer.guard import Application, Guard, message_page
+from hatchel.explorer.guard import WILDCARDS, Application, Guard, message_page
 from hatchel.explorer.page import asset, page
 from hatchel.explorer.refusal import Refusal
 from hatchel.explorer.uploads import BYTES
@@ -144,17 +146,29 @@ def _one_thread() -> None:
     torch.set_num_threads(1)  # one small picture: a second thread would only wait for the first
 
 
-def serve(gallery: Gallery, *, host: str = "127.0.0.1", port: int | None = None, announce: Callable[[str], None]) -> None:
-    """Serve until interrupted; `announce` is called with the address when it is open."""
-    import uvicorn
+@dataclass(frozen=True)
+class Listening:
+    """A server that has its port already; `address` is what to open."""
 
-    token = None if is_loopback(host) else secrets.token_urlsafe(24)
-    listener = listen(host, port)
-    app = application(gallery, host=host, token=token)
-    announce(address(host, listener.getsockname()[1], token))
-    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")
-    with listener:
-        uvicorn.Server(config).run(sockets=[listener])
+    address: str
+    server: uvicorn.Server
+    listener: socket.socket
+
+    @classmethod
+    def on(cls, gallery: Gallery, *, host: str = "127.0.0.1", port: int | None = None) -> Listening:
+        """On a host and port; beyond this machine with a new token, which is part of the address."""
+        token = None if is_loopback(host) else secrets.token_urlsafe(24)
+        listener = listen(host, port)
+        app = application(gallery, host=host, token=token)
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, lifespan="off", ws="none"
+        )
+        return cls(address(host, listener.getsockname()[1], token), uvicorn.Server(config), listener)
+
+    def run(self) -> None:
+        """Serve until interrupted, or until `server.should_exit`."""
+        with self.listener:
+            self.server.run(sockets=[self.listener])
 
 
 def is_loopback(host: str) -> bool:
@@ -172,17 +186,19 @@ def is_loopback(host: str) -> bool:
 def address(host: str, port: int, token: str | None) -> str:
     """What to open.
 
-    >>> address("::1", 80, None), address("0.0.0.0", 8000, "secret")
-    ('http://[::1]:80/', 'http://0.0.0.0:8000/?token=secret')
+    >>> address("::1", 80, None), address("10.0.0.7", 8000, "secret")
+    ('http://[::1]:80/', 'http://10.0.0.7:8000/?token=secret')
     """
-    place = f"[{host}]" if ":" in host else host
+    place = socket.gethostname() if host in WILDCARDS else f"[{host}]" if ":" in host else host
     return f"http://{place}:{port}/" + (f"?token={token}" if token else "")
 
 
 def listen(host: str, port: int | None) -> socket.socket:
     """A listening socket on the port, or on a free one where none was asked for and the usual one is busy."""
     try:
-        family, kind, protocol, _, place = socket.getaddrinfo(host, PORT if port is None else port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, place = socket.getaddrinfo(
+            host, PORT if port is None else port, type=socket.SOCK_STREAM
+        )[0]
     except OSError as error:
         raise HatchelError(f"--host {host}: is not an address of this machine ({error.strerror})") from None
     for attempt in (place[1], 0):

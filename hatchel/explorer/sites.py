@@ -111,9 +111,7 @@ def class_information(probabilities: Codes) -> float:
     return float(max(0.0, entropy(p.mean(axis=0)) - entropy(p).mean()))
 
 
-def _probe(
-    mean: Codes, std: Codes, factors: NDArray[Any] | None, names: Sequence[str] | None, seed: int
-) -> Probe:
+def _probe(mean: Codes, std: Codes, factors: NDArray[Any] | None, names: Sequence[str] | None, seed: int) -> Probe:
     try:
         return Probe(mean, factors, names=names, continuous=None if factors is None else False, std=std, seed=seed)
     except HatchelError:  # too few items to count their factors: the sliders then go without their names
@@ -127,7 +125,9 @@ def _followed(probabilities: Codes, factors: NDArray[Any] | None, names: Sequenc
     labels = np.stack([information.relabel(column)[0] for column in factors.T], axis=1)
     classes = probabilities.argmax(axis=1)[:, None]
     entropies = information.entropies(labels)
-    shares = np.where(entropies > 0, information.mutual_information(classes, labels)[0] / np.maximum(entropies, 1e-12), 0)
+    shares = np.where(
+        entropies > 0, information.mutual_information(classes, labels)[0] / np.maximum(entropies, 1e-12), 0
+    )
     best = int(shares.argmax())
     return names[best] if shares[best] >= FOLLOWS else None
 

@@ -75,9 +75,9 @@ function paint(canvas, pixels, shape, first = 0, count = 1, gap = 0) {
     context.putImageData(image, n * (width + gap), 0);
   }
 }
-function figure(caption, small) {
+function figure(caption) {
   const canvas = make("canvas", { className: "picture", attributes: { role: "img", "aria-label": caption } });
-  return { canvas, element: make("figure", { className: small ? "small" : "" }, canvas, make("figcaption", { textContent: caption })) };
+  return { canvas, element: make("figure", {}, canvas, make("figcaption", { textContent: caption })) };
 }
 
 // ---- rows of a table
@@ -162,7 +162,7 @@ function bench(run, index) {
   const head = make("div", { className: "head" });
   const controls = make("div");
   const view = make("div", { className: pictured(run) ? "view" : "view text" });
-  const decoded = figure("decoded"), input = figure("input", true), rows = make("div", { className: "rows" });
+  const decoded = figure("decoded"), input = figure("input"), rows = make("div", { className: "rows" });
   view.append(...(pictured(run) ? [decoded.element, input.element] : [rows]));
   decoded.canvas.id = `decoded-${index}`;
   input.canvas.id = `input-${index}`;
@@ -192,7 +192,7 @@ function bench(run, index) {
     self.reset();
   };
   self.build = () => {
-    const most = Math.max(...self.sites().map((s) => s.information), 1e-9);
+    const most = Math.max(...self.sites().map((s) => s.information), 0.05);
     self.controls = [];
     const rowOf = (site, n) => {
       const id = `site-${index}-${n}`;
@@ -260,7 +260,8 @@ function buildStrips() {
   b.sites().filter((s, n) => s.active || n < 3).slice(0, STRIPS).forEach((site) => {
     const count = site.columns.length > 1 ? Math.min(site.columns.length, 12) : columns;
     const values = Array.from({ length: count }, (_, i) => (site.columns.length > 1 ? i : site.low + (site.high - site.low) * i / (count - 1)));
-    const canvas = make("canvas", { attributes: { role: "img", "aria-label": `${title(site)} moved over its range` } });
+    const [, height, width] = b.run.shape;
+    const canvas = make("canvas", { width: count * width, height, attributes: { role: "img", "aria-label": `${title(site)} moved over its range` } });
     const move = (code, value) => site.columns.forEach((c, i) => { code[c] = site.columns.length > 1 ? +(i === value) : value; });
     canvas.addEventListener("click", (event) => {
       move(b.code, values[Math.min(count - 1, Math.floor(event.offsetX / canvas.clientWidth * count))]);
@@ -455,11 +456,12 @@ document.querySelectorAll(".of-run").forEach((field) => { field.hidden = benches
   fill($(id), about.runs.map((run, n) => [n, run.name]));
   $(id).addEventListener("change", fillSelectors);
 });
-fill($("scatter-colour"), about.factors.map((f, n) => [n, f.name]));
+const followed = benches[0].sites().map((s) => about.factors.findIndex((f) => f.name === s.follows)).find((n) => n >= 0);
+fill($("scatter-colour"), about.factors.map((f, n) => [n, f.name]), followed);
 $("colour-field").hidden = !about.factors.length;
 $("grid").parentElement.hidden = !pictured(about.runs[0]);
 $("upload-label").hidden = $("other-upload-label").hidden = !source.upload || !about.runs.every(pictured);
-$("count").textContent = `of ${about.count.toLocaleString("en")} in ${about.data}`;
+$("count").textContent = `of ${about.count.toLocaleString("en")} ${about.among}`;
 $("points").textContent = about.points.length.toLocaleString("en");
 $("item").max = $("other").max = about.count - 1;
 $("main").hidden = false;

@@ -1,0 +1,93 @@
+"""Static: the page in a folder that needs no server, its decoders run by the browser itself."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hatchel.errors import HatchelError
+from hatchel.explorer.gallery import Gallery
+from hatchel.explorer.page import asset, page
+from hatchel.explorer.runtime import Runtime
+from hatchel.export.onnx import write_decoder
+from hatchel.files import whole_folder, writable_folder
+
+EXAMPLES = 300
+"""Items that the page holds at most, with their codes and pictures."""
+SPACE = 3 << 20
+"""Bytes that these may take: fewer of them where pictures or codes are large."""
+POLICY = (
+    "default-src 'none'; script-src 'self' blob: 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; "
+    "form-action 'none'; base-uri 'none'"
+)
+
+
+def ready(folder: Path) -> Path:
+    """A folder that is empty or not there yet, or why not, before any work is done."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise HatchelError(f"--static {folder}: is already there; remove it, or name a new folder")
+    writable_folder(folder.resolve().parent)
+    return folder
+
+
+def write_static(gallery: Gallery, folder: Path, runtime: Runtime) -> Path:
+    """Write index.html and all it needs; it can be opened from disk or put on any static host."""
+    models = [[_decoder(e.run, level) for level in range(len(e.spaces))] for e in gallery.exhibits]
+    examples = _examples(gallery)
+    about = _about(gallery, examples)
+    if ready(folder).exists():
+        folder.rmdir()
+    with whole_folder(folder) as draft:
+        _script(draft / "runtime.js", module=packed(runtime.module), wasm=packed(runtime.wasm))
+        encoded = [gallery.pick(item) | {"item": n} for n, item in enumerate(examples)]
+        _script(draft / "models.js", models=models)
+        _script(draft / "examples.js", examples=packed(json.dumps(encoded, allow_nan=False).encode()))
+        for name in ("explorer.js", "explorer.css", "local.js", "NOTICE.txt"):
+            (draft / name).write_text(asset(name), encoding="utf-8")
+        text = page(about, ("runtime.js", "models.js", "examples.js", "local.js"), POLICY)
+        (draft / "index.html").write_text(text, encoding="utf-8")
+    return folder
+
+
+def packed(content: bytes) -> str:
+    """Compressed, as letters; the same bytes give the same text.
+
+    >>> gzip.decompress(base64.b64decode(packed(b"abc")))
+    b'abc'
+    """
+    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode("ascii")
+
+
+def _decoder(run: Any, level: int) -> str:
+    with tempfile.TemporaryDirectory() as place:
+        return packed(write_decoder(run, Path(place) / "decoder.onnx", level).read_bytes())
+
+
+def _script(path: Path, **values: Any) -> None:
+    path.write_text(f"Object.assign((window.HATCHEL ??= {{}}), {json.dumps(values)});\n", encoding="utf-8")
+
+
+def _examples(gallery: Gallery) -> list[int]:
+    """Numbers of the items that the page holds: the one it starts with, then a spread of those that were encoded."""
+    each = sum(int(np.prod(e.run.shape)) + 12 * len(e.spaces) * e.run.spec.latent.width for e in gallery.exhibits)
+    count = min(EXAMPLES, max(2, SPACE // each), len(gallery.points))
+    spread = gallery.points[np.linspace(0, len(gallery.points) - 1, count).astype(np.int64)]
+    return list(dict.fromkeys([gallery.start, *gallery.collection.items[spread].tolist()]))
+
+
+def _about(gallery: Gallery, examples: list[int]) -> dict[str, Any]:
+    """What the page is told, its items numbered anew."""
+    about = gallery.about()
+    found = gallery.collection.data.factors(examples)
+    for k, factor in enumerate(about["factors"]):
+        assert found is not None
+        factor["of"] = found[:, k].tolist()
+    numbers = list(range(len(examples)))
+    among = f"examples from {gallery.collection.data.name}"
+    return about | {"count": len(examples), "start": 0, "points": numbers, "among": among}
