@@ -57,9 +57,9 @@ class GridStudy(Study, kind="grid"):
     def entries(self, scale: Scale, seeds: int | None = None) -> list[Entry]:
         """Every point with every seed."""
         grid = self.grid.at(scale)
-        measure = {"metrics": grid.metrics, "items": grid.items, "layers": grid.layers, "snapshots": grid.snapshots}
+        rest: dict[str, Any] = {name: getattr(grid, name) for name in ("metrics", "items", "layers", "snapshots")}
         return [
-            Entry(point.labels, Trained(seed=seed, run=point.run, **measure))
+            Entry(point.labels, Trained(seed=seed, run=point.run, **rest))
             for point in grid.points(scale)
             for seed in range(seeds or grid.seeds)
         ]
