@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 from hatchel.errors import HatchelError
 from hatchel.files import claimed
@@ -15,10 +16,8 @@ from hatchel.spec import encode
 from hatchel.study.cell import Cell
 from hatchel.study.engines.engine import Engine
 from hatchel.study.store import Store
-from hatchel.study.worker import Result, perform
+from hatchel.study.worker import CRASHES, Result, perform
 
-CRASHES = 2
-"""Times a cell may take its worker down with it before it counts as failed."""
 POLL = 1.0
 """Seconds between two looks at cells that another runner is at."""
 
@@ -33,7 +32,7 @@ class Tally:
     failed: int = 0
     running: int = 0
     skipped: int = 0
-    """Done before this began."""
+    """Done, or failed and not retried, before this began."""
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -58,111 +57,133 @@ def run_cells(
     plugins: Sequence[Path] = (),
     tell: Callable[[Tally], None] = lambda tally: None,
 ) -> Tally:
-    """Compute every cell that has no record yet; equal cells once. With `retry`, failed ones again."""
+    """Compute every cell that has no record yet; equal cells once. With `retry`, failed ones again.
+
+    Another runner may be at the same store: a cell is computed by one of them. `tell` hears at least every second.
+    """
     store.create()
-    return _Session(store, engine, retry, tuple(str(p.resolve()) for p in plugins), tell).run(cells)
+    session = _Session({cell.digest(): cell for cell in cells}, store, engine, tell)
+    session.skip(retry)
+    session.run(tuple(str(p.resolve()) for p in plugins))
+    return session.tally
 
 
 class _Session:
     """One call of `run_cells`."""
 
-    def __init__(
-        self, store: Store, engine: Engine, retry: bool, plugins: tuple[str, ...], tell: Callable[[Tally], None]
-    ) -> None:
-        self.store, self.engine, self.retry, self.plugins, self.tell = store, engine, retry, plugins, tell
-        self.crashes: Counter[str] = Counter()
-
-    def run(self, cells: Sequence[Cell]) -> Tally:
-        todo = {cell.digest(): cell for cell in cells}
+    def __init__(self, todo: dict[str, Cell], store: Store, engine: Engine, tell: Callable[[Tally], None]) -> None:
+        self.todo, self.store, self.engine, self.tell = todo, store, engine, tell
         self.tally = Tally(len(todo))
-        for digest in list(todo):
+        self.losses: Counter[str] = Counter()
+
+    def skip(self, retry: bool) -> None:
+        """Leave out what is done, and what has failed unless it is wanted again."""
+        for digest in list(self.todo):
             status = self.store.status(digest)
-            if status == "done" or (status == "failed" and not self.retry):
-                self._count(status)
-                todo.pop(digest)
+            if status == "done" or (status == "failed" and not retry):
+                self._finish(digest, status)
+            else:
+                self.store.forget(digest)
         self.tally.skipped = self.tally.done + self.tally.failed
-        self.tell(self.tally)
-        while todo:
+        self._tell()
+
+    def run(self, plugins: Sequence[str]) -> None:
+        """Until nothing is left to do; an executor that breaks, because one of its processes died, is opened again."""
+        breaks = 0
+        while self.todo:
+            before = len(self.todo)
             try:
                 with self.engine.open() as executor:
-                    self._drain(executor, todo)
-            except BrokenExecutor:
-                self._blame(todo)
-        return self.tally
+                    self._drain(executor, plugins)
+            except BrokenExecutor as error:
+                breaks = breaks + 1 if len(self.todo) == before else 0
+                # Every worker may be at a cell that kills it CRASHES times; beyond that it is not the cells.
+                if breaks > CRASHES + self.engine.slots:
+                    raise self._broken(f"its workers die, {breaks} times in a row", error) from error
 
-    def _drain(self, executor: Executor, todo: dict[str, Cell]) -> None:
-        """Until nothing is left to do, or the executor breaks."""
+    def _drain(self, executor: Executor, plugins: Sequence[str]) -> None:
+        """All cells are handed out at once: the queue is the engine's affair, and clusters grow by its length."""
+        new, elsewhere = deque(self.todo), list[str]()
         waiting: dict[Future[Result], str] = {}
-        queue = list(todo)
-        elsewhere: list[str] = []
+        ready: SimpleQueue[Future[Result]] = SimpleQueue()
+        folder = str(self.store.folder.resolve())
         try:
-            while todo:
-                # A few more than there are slots: an engine far away should not have to wait for the next cell.
-                while queue and len(waiting) < 2 * self.engine.slots:
-                    digest = queue.pop(0)
-                    waiting[self._submit(executor, todo[digest])] = digest
-                self.tally.running = min(self.engine.slots, len(waiting))
-                self.tell(self.tally)
-                finished, _ = wait(waiting, timeout=POLL, return_when=FIRST_COMPLETED)
-                for future in finished:
+            while self.todo:
+                if new:
+                    digest = new.popleft()
+                    body = encode(self.todo[digest])
+                    future = executor.submit(perform, folder, body, self.engine.threads, plugins)
+                    waiting[future] = digest
+                    future.add_done_callback(ready.put)
+                for future in _taken(ready, 0 if new else POLL):
                     digest = waiting.pop(future)
-                    self._take(future.result(), todo, elsewhere)
-                queue += self._freed(elsewhere, todo)
-                if not waiting and not queue:
-                    time.sleep(POLL if elsewhere else 0)
+                    match self._outcome(digest, future):
+                        case "again":
+                            new.append(digest)
+                        case "elsewhere":
+                            elsewhere.append(digest)
+                        case status:
+                            self._finish(digest, status)
+                if not new:
+                    new.extend(self._freed(elsewhere))
+                    self._tell()
         finally:
             for future in waiting:
                 future.cancel()
 
-    def _submit(self, executor: Executor, cell: Cell) -> Future[Result]:
-        body = encode(cell)
-        return executor.submit(
-            perform, str(self.store.folder.resolve()), body, self.engine.threads, self.plugins, self.retry
-        )
-
-    def _take(self, result: Result, todo: dict[str, Cell], elsewhere: list[str]) -> None:
-        if result.outcome == "stopped":
-            raise KeyboardInterrupt
+    def _outcome(self, digest: str, future: Future[Result]) -> str:
+        """`done`, `failed`, `elsewhere`, or `again` where it was stopped or its worker was lost."""
+        try:
+            result = future.result()
+        except (BrokenExecutor, HatchelError):
+            raise
+        except Exception as error:  # `perform` keeps a cell's own: this is the engine's
+            self.losses[digest] += 1
+            if self.losses[digest] > CRASHES:
+                raise self._broken(f"lost the worker of cell {digest} {self.losses[digest]} times", error) from error
+            return "again"
+        if result.digest != digest:
+            raise HatchelError(f"engine {self.engine.kind}: its workers have another version of Hatchel or a plug-in")
         if result.outcome == "full":
             raise HatchelError(result.message)
-        if result.outcome == "elsewhere":
-            elsewhere.append(result.digest)
-            return
-        todo.pop(result.digest)
-        self._count(result.outcome)
-        self.tell(self.tally)
+        return "again" if result.outcome == "stopped" else result.outcome
 
-    def _freed(self, elsewhere: list[str], todo: dict[str, Cell]) -> list[str]:
-        """Cells of another runner that are done, which are counted, or let go, which are taken over."""
+    def _freed(self, elsewhere: list[str]) -> list[str]:
+        """Cells of another runner: what it has finished is counted, what it let go is taken over."""
         free: list[str] = []
         for digest in list(elsewhere):
-            if self.store.status(digest) == "done":
-                todo.pop(digest)
-                self._count("done")
-            else:
-                with claimed(self.store.place(digest) / "lock") as mine:
+            status = self.store.status(digest)
+            if status == "waiting":
+                with claimed(self.store.lock(digest)) as mine:
                     if not mine:
                         continue
                 free.append(digest)
+            else:
+                self._finish(digest, status)
             elsewhere.remove(digest)
         return free
 
-    def _blame(self, todo: dict[str, Cell]) -> None:
-        """After a worker died: whose cell it was; one that does it again is given up."""
-        for digest, cell in list(todo.items()):
-            attempt = self.store.place(digest) / "attempt.json"
-            with claimed(attempt.with_name("lock")) as mine:
-                if not mine or not attempt.is_file():
-                    continue
-            attempt.unlink()
-            self.crashes[digest] += 1
-            if self.crashes[digest] >= CRASHES:
-                self.store.write_error(cell, "its worker process died: killed, or out of memory")
-                todo.pop(digest)
-                self._count("failed")
-
-    def _count(self, status: str) -> None:
+    def _finish(self, digest: str, status: str) -> None:
+        del self.todo[digest]
         if status == "done":
             self.tally.done += 1
         else:
             self.tally.failed += 1
+
+    def _tell(self) -> None:
+        self.tally.running = sum(self.store.attempt(digest).is_file() for digest in self.todo)
+        self.tell(self.tally)
+
+    def _broken(self, what: str, error: Exception) -> HatchelError:
+        lines = [line for line in str(error).splitlines() if line.strip()] or [""]
+        return HatchelError(f"engine {self.engine.kind}: {what} ({type(error).__name__}: {lines[-1].strip()})")
+
+
+def _taken(ready: SimpleQueue[Future[Result]], timeout: float) -> Generator[Future[Result]]:
+    """The futures that have finished; where there are none, the first one to come in so many seconds."""
+    try:
+        yield ready.get(timeout=timeout) if timeout else ready.get_nowait()
+        while True:
+            yield ready.get_nowait()
+    except Empty:
+        return

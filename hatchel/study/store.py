@@ -1,13 +1,15 @@
 """Store: a folder of records. The files are the truth; everything else is derived from them.
 
 STORE/store.json                  the format
-STORE/cells/DIGEST/record.json    a cell's Spec and what it found; error.json where it failed
+STORE/cells/DIGEST/record.json    a cell's Spec and what it found (error.json: why it failed)
 STORE/studies/NAME-SCALE.json     which cells a study at a scale consists of, with their labels
 STORE/runs/NAME-DIGEST/           training runs, shared by all cells
 """
 
 from __future__ import annotations
 
+import math
+import os
 import platform
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +19,7 @@ from typing import Any, Literal, cast
 
 import hatchel
 from hatchel.errors import HatchelError
-from hatchel.files import read_json, writable_folder, write_json
+from hatchel.files import claimed, read_json, writable_folder, write_json
 from hatchel.spec import encode
 from hatchel.study.cell import Cell, Record
 
@@ -53,7 +55,10 @@ class Store:
         self.folder = Path(folder)
         page = self.folder / "store.json"
         if page.is_file():
-            form = read_json(page).get("format", 0)
+            body = read_json(page)
+            form = cast(dict[str, Any], body).get("format") if isinstance(body, dict) else None
+            if not isinstance(form, int):
+                raise HatchelError(f"{page}: was not written by Hatchel; name another folder")
             if form > FORMAT:
                 raise HatchelError(
                     f"{self.folder}: written by a newer Hatchel (store format {form}; this is {hatchel.__version__}, "
@@ -76,6 +81,22 @@ class Store:
         """A cell's own folder."""
         return self.folder / "cells" / digest
 
+    def lock(self, digest: str) -> Path:
+        """Held by whoever computes a cell."""
+        return self.place(digest) / "lock"
+
+    def attempt(self, digest: str) -> Path:
+        """A note that is there while a cell is computed; left behind only by a process that was killed."""
+        return self.place(digest) / "attempt.json"
+
+    def forget(self, digest: str) -> None:
+        """Remove what earlier attempts at a cell left, its error too, unless somebody is at it."""
+        if self.attempt(digest).is_file() or self.status(digest) == "failed":
+            with claimed(self.lock(digest)) as mine:
+                if mine:
+                    self.attempt(digest).unlink(missing_ok=True)
+                    (self.place(digest) / "error.json").unlink(missing_ok=True)
+
     def status(self, digest: str) -> Status:
         """Done, failed, or neither."""
         place = self.place(digest)
@@ -86,9 +107,9 @@ class Store:
     def write(self, cell: Cell, record: Record, seconds: float) -> None:
         """Keep what a cell found."""
         place = self.place(cell.digest())
-        bad = [name for name, value in record.values.items() if value != value]
+        bad = [f"{name} is {value}" for name, value in record.values.items() if not math.isfinite(value)]
         if bad:
-            raise HatchelError(f"{bad[0]}: is not a number")
+            raise HatchelError(f"{bad[0]}, which is not a number to keep")
         write_json(
             place / "record.json",
             {
@@ -109,7 +130,8 @@ class Store:
         """Keep why a cell failed."""
         place = self.place(cell.digest())
         place.mkdir(parents=True, exist_ok=True)
-        write_json(place / "error.json", {"cell": encode(cell), "error": message, "traceback": trace})
+        body = {"format": FORMAT, "cell": encode(cell), "error": message, "traceback": trace}
+        write_json(place / "error.json", body)
 
     def record(self, digest: str) -> dict[str, Any]:
         """A finished cell's record.json."""
@@ -149,8 +171,6 @@ class Store:
 
 def machine() -> str:
     """What the numbers were computed on, in a few words."""
-    import os
-
     import torch
 
     return f"{platform.machine()} {os.cpu_count()} cores, torch {torch.__version__}, Python {platform.python_version()}"

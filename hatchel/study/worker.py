@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import functools
+import os
 import signal
 import threading
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from hatchel.errors import HatchelError
-from hatchel.files import claimed, write_json
+from hatchel.files import claimed, read_json, write_json
 from hatchel.spec import decode
 from hatchel.study.cell import Cell, Place
 from hatchel.study.store import Store
+
+CRASHES = 2
+"""Times a cell may take its worker down with it before it counts as failed."""
+PATIENCE = 60.0
+"""Seconds a worker without a runner is given to save itself."""
 
 Outcome = Literal["done", "failed", "stopped", "elsewhere", "full"]
 
@@ -30,66 +38,117 @@ class Result:
     message: str = ""
 
 
-def perform(
-    store: str, cell: Mapping[str, Any], threads: int = 1, plugins: Sequence[str] = (), retry: bool = False
-) -> Result:
+def perform(store: str, cell: Mapping[str, Any], threads: int = 1, plugins: Sequence[str] = ()) -> Result:
     """Compute a cell and keep its record. Everything it takes is plain data, so that any engine can carry it."""
-    from hatchel.plugins import load_file
-
     for plugin in plugins:
-        load_file(Path(plugin))
-    spec = decode(Cell, cell)
-    digest, kept = spec.digest(), Store(store)
-    place = kept.place(digest)
-    with claimed(place / "lock") as mine:
-        if not mine:
-            return Result(digest, "elsewhere")
-        status = kept.status(digest)
-        if status == "done" or (status == "failed" and not retry):
-            return Result(
-                digest, "done" if status == "done" else "failed", "" if status == "done" else kept.error(digest)
-            )
-        return _compute(kept, spec, place, threads)
+        _load(plugin)
+    spec, kept = decode(Cell, cell), Store(store)
+    digest = spec.digest()
+    try:
+        with claimed(kept.lock(digest)) as mine:
+            if not mine:
+                return Result(digest, "elsewhere")
+            status = kept.status(digest)
+            if status == "done":
+                return Result(digest, "done")
+            if status == "failed":
+                return Result(digest, "failed", kept.error(digest))
+            return _attempt(kept, spec, threads)
+    except OSError as error:
+        if not _full(error):
+            raise
+        return Result(digest, "full", f"{kept.folder}: no space left; free some and run the study again")
 
 
-def _compute(kept: Store, cell: Cell, place: Path, threads: int) -> Result:
-    import torch
+def _attempt(kept: Store, cell: Cell, threads: int) -> Result:
+    """Compute the cell, unless it has killed its worker too often."""
+    digest = cell.digest()
+    note = kept.attempt(digest)
+    died = int(read_json(note)["died"]) + 1 if note.is_file() else 0
+    if died >= CRASHES:
+        message = f"its worker died {died} times while computing it: killed, or out of memory"
+        kept.write_error(cell, message)
+        note.unlink()
+        return Result(digest, "failed", message)
+    write_json(note, {"died": died})
+    try:
+        with _threads(threads):
+            return _compute(kept, cell, threads)
+    finally:
+        note.unlink(missing_ok=True)
 
+
+def _compute(kept: Store, cell: Cell, threads: int) -> Result:
     from hatchel.training.loop import Stopped
 
     digest = cell.digest()
-    torch.set_num_threads(threads)
     begin = time.monotonic()
     try:
-        # Left behind only by a process that was killed: the runner counts these.
-        write_json(place / "attempt.json", {"begin": time.time()})
-        record = cell.compute(Place(place, kept.runs, threads))
+        record = cell.compute(Place(kept.place(digest), kept.runs, threads))
         kept.write(cell, record, time.monotonic() - begin)
     except Stopped as stopped:
-        (place / "attempt.json").unlink(missing_ok=True)
         return Result(digest, "stopped", str(stopped))
     except Exception as error:
-        (place / "attempt.json").unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return Result(digest, "full", f"{kept.folder}: no space left; free some and run the study again")
+        if _full(error):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         message = str(error) if isinstance(error, HatchelError) else f"{type(error).__name__}: {error}"
         kept.write_error(cell, message, traceback.format_exc())
         return Result(digest, "failed", message)
-    (place / "attempt.json").unlink(missing_ok=True)
     return Result(digest, "done")
 
 
-def begin_worker() -> None:
-    """For a local worker process: Ctrl-C is left to the runner and the training loop; it dies with the runner."""
-    import multiprocessing
-    import os
+def _full(error: BaseException | None) -> bool:
+    """Whether the disk was full; libraries pass that on in exceptions of their own."""
+    while error is not None:
+        numbered = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        if numbered or os.strerror(errno.ENOSPC) in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
+
+@contextlib.contextmanager
+def _threads(count: int) -> Generator[None]:
+    """So many CPU threads for torch, BLAS and OpenMP; put back at the end, because `here` is the user's process."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        with threadpool_limits(count):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@functools.cache
+def _load(plugin: str) -> None:
+    from hatchel.plugins import load_file
+
+    load_file(Path(plugin))
+
+
+def begin_worker(threads: int) -> None:
+    """For a local worker process: Ctrl-C is left to the runner and the training loop; it ends with the runner."""
+    import multiprocessing
+
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # for libraries loaded later
+        os.environ[name] = str(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
     parent = multiprocessing.parent_process()
 
     def follow() -> None:
         if parent is not None:
             parent.join()
-            os.kill(os.getpid(), signal.SIGTERM)  # the loop saves itself on this; idle, it ends the process
+            os.kill(os.getpid(), signal.SIGTERM)  # the training loop saves itself on this
+            time.sleep(PATIENCE)
+            os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
+
+
+def _leave(number: int, frame: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not interrupt the cleaning up
+    raise SystemExit(1)

@@ -67,8 +67,12 @@ class Trained(Cell):
             return self._trained(train, spec, folder, steps or spec.steps)
 
     def _trained(self, train: Any, spec: RunSpec, folder: Path, steps: int) -> Run:
+        from hatchel.training.loop import Stopped
+
         try:
             return train(spec.with_fields(steps=steps), out=folder, resume=True, progress=False)
+        except Stopped:
+            raise  # saved, not failed
         except HatchelError as error:
             raise HatchelError(f"{spec.name}, seed {self.seed}: {error}") from error
 

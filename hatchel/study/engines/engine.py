@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 from abc import ABC, abstractmethod
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from typing import Any
 
-from hatchel.errors import unknown
-from hatchel.spec import Spec
+from hatchel.errors import HatchelError, unknown
+from hatchel.spec import Count, Spec
+
+CONNECT = 5.0
+"""Seconds after which a cluster counts as unreachable."""
 
 
 class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
@@ -16,6 +20,13 @@ class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
 
     workers: int = 0
     """Cells at once; 0 lets the engine choose."""
+    threads: Count = 1
+    """CPU threads for each cell. The last digits of a record depend on it, so it is not chosen by the machine."""
+
+    def check(self) -> None:
+        """A number of workers."""
+        if self.workers < 0:
+            raise HatchelError(f"workers: must be 0 (the engine chooses) or more, got {self.workers}")
 
     @abstractmethod
     def open(self) -> AbstractContextManager[Executor]:
@@ -24,12 +35,7 @@ class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
     @property
     @abstractmethod
     def slots(self) -> int:
-        """How many cells are computed at once."""
-
-    @property
-    def threads(self) -> int:
-        """CPU threads for each cell, so that the cores are not oversubscribed."""
-        return 1
+        """How many cells are computed at once, as far as that is known before it is opened."""
 
     @classmethod
     def shorthand(cls, value: Any) -> Any:
@@ -46,7 +52,22 @@ class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
     def addressed(cls, address: str) -> Engine:
         """The engine at an address; most have none."""
         if address:
-            from hatchel.errors import HatchelError
-
             raise HatchelError(f"engine {cls.kind}: takes no address; say --engine {cls.kind}")
         return cls()
+
+
+def reach(kind: str, address: str) -> None:
+    """Raise HatchelError where nothing answers at HOST:PORT; the clusters' own clients take minutes to say so."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise HatchelError(f"engine {kind}: {address!r} is not HOST:PORT; say --engine {kind}://HOST:PORT")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise HatchelError(f"engine {kind}: nothing answers at {address} ({reason}); is the cluster up?") from None
+
+
+def missing(kind: str, package: str) -> HatchelError:
+    """What to install."""
+    return HatchelError(f'engine {kind}: {package} is not installed; pip install "hatchel[{kind}]"')

@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 from hatchel.study.engines.engine import Engine
+from hatchel.study.worker import Result
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Here(Engine):
-    """In this process: for debugging, and where the cells themselves use all cores."""
+    """In this process, one after the other: for debugging, and for cells that use all cores themselves."""
 
     @contextmanager
     def open(self) -> Generator[Executor]:
@@ -26,21 +27,16 @@ class Here(Engine):
         """One."""
         return 1
 
-    @property
-    def threads(self) -> int:
-        """All of them."""
-        import os
-
-        return os.cpu_count() or 1
-
 
 class _Immediate(Executor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         future: Future[Any] = Future()
         try:
-            future.set_result(fn(*args, **kwargs))
-        except BaseException as error:
+            result = fn(*args, **kwargs)
+        except Exception as error:
             future.set_exception(error)
-            if not isinstance(error, Exception):
-                raise
+        else:
+            if isinstance(result, Result) and result.outcome == "stopped":
+                raise KeyboardInterrupt  # the training loop took the signal that was meant for this process
+            future.set_result(result)
         return future

@@ -4,33 +4,61 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Generator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from collections.abc import Callable, Generator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
 
 from hatchel.study.engines.engine import Engine
-from hatchel.study.worker import begin_worker
+from hatchel.study.worker import Result, begin_worker
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Local(Engine):
-    """Processes on this machine, one a core; each gets its share of the cores as threads."""
+    """Processes on this machine, as many as there are cores for."""
 
     @contextmanager
     def open(self) -> Generator[Executor]:
         """Spawned, not forked: torch's threads do not survive a fork."""
+        others = set(multiprocessing.active_children())
         context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(self.slots, mp_context=context, initializer=begin_worker)
+        pool = ProcessPoolExecutor(self.slots, mp_context=context, initializer=begin_worker, initargs=(self.threads,))
         try:
-            yield pool
+            yield _Processes(pool)
+        except BaseException:
+            # Ctrl-C in a terminal reaches the workers too, `kill` does not: ask them to save and end in both cases.
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
     @property
     def slots(self) -> int:
-        """As many as cores, if not said."""
-        return self.workers or os.cpu_count() or 1
+        """The cores divided by the threads of each, if not said."""
+        return self.workers or max(1, (os.cpu_count() or 1) // self.threads)
 
-    @property
-    def threads(self) -> int:
-        """The cores, divided."""
-        return max(1, (os.cpu_count() or 1) // self.slots)
+
+class _Processes(Executor):
+    """A process pool whose workers end when they are asked to."""
+
+    def __init__(self, pool: ProcessPoolExecutor) -> None:
+        self._pool = pool
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        return self._pool.submit(_work, fn, *args, **kwargs)
+
+
+def _work(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """In a worker. The pool would keep one that was asked to end, hand it the next cell, and wait for it for ever."""
+    try:
+        result = fn(*args, **kwargs)
+    except Exception:
+        raise
+    except BaseException:
+        os._exit(1)
+    if isinstance(result, Result) and result.outcome == "stopped":
+        os._exit(1)
+    return result
