@@ -96,10 +96,6 @@ class DecoderHalf(Half):
     noun = "decoder"
     input = "z"
 
-    def __init__(self, run: Run, level: int) -> None:
-        super().__init__(run, level)
-        self.model.encoder = nn.Identity()  # half of the file's size
-
     @property
     def outputs(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """`image` or `row`."""
@@ -125,10 +121,6 @@ class EncoderHalf(Half):
 
     noun = "encoder"
     outputs = ("mean", "std")
-
-    def __init__(self, run: Run, level: int) -> None:
-        super().__init__(run, level)
-        self.model.decoder = nn.Identity()  # half of the file's size
 
     @property
     def input(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -68,8 +68,6 @@ def _graph(half: Half) -> Any:
                 half.eval(),
                 (half.example(3),),
                 dynamo=True,
-                input_names=[half.input],
-                output_names=list(half.outputs),
                 dynamic_shapes=({0: torch.export.Dim("n")},),
                 verbose=False,
             )
@@ -80,7 +78,23 @@ def _graph(half: Half) -> Any:
         node.ClearField("metadata_props")
     if not model.graph.input[0].type.tensor_type.shape.dim[0].dim_param:
         raise _Refused("its code fixes the number of items: write x.shape[0] in place of len(x)")
+    _rename(model.graph, half)
     return model
+
+
+def _rename(graph: Any, half: Half) -> None:
+    """Name what goes in and out; torch would too, but not look whether an inner value already has that name."""
+    ends = [value.name for value in (*graph.input, *graph.output)]
+    names = dict(zip(ends, (half.input, *half.outputs), strict=True))
+
+    def named(name: str) -> str:
+        return names.get(name) or (f"{name}_inner" if name in names.values() else name)
+
+    for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        value.name = named(value.name)
+    for node in graph.node:
+        node.input[:] = map(named, node.input)
+        node.output[:] = map(named, node.output)
 
 
 @contextlib.contextmanager

@@ -27,7 +27,7 @@ def _write_half(half: Half, draft: Path) -> float:
     with warnings.catch_warnings(), torch.inference_mode():
         warnings.simplefilter("ignore")
         traced: Any = torch.jit.trace(half.eval(), (half.example(3),), check_trace=False)
-        traced.save(str(path))
+        torch.jit.freeze(traced, optimize_numerics=False).save(str(path))  # leaves the other half's weights out
         loaded: Any = torch.jit.load(str(path))
 
     def call(given: Any) -> list[Any]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,14 @@ from hatchel.presets.preset import preset
 from hatchel.run import Run
 from hatchel.training.checkpoint import Description, save
 from hatchel.training.spec import build, fitted
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """torch traces its exporter to any logger that listens, as pytest's does: most of the time would go there."""
+    logging.disable(logging.INFO)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture
