@@ -28,7 +28,7 @@ def explore(
 ) -> None:
     """Look at a run: a slider for each latent, decoded while you drag; edit, swap and compare images.
 
-    [bold]hatchel explore runs/mine[/]   [bold]hatchel explore runs/mine runs/other[/]   with [bold]--static page/[/]: a folder
+    [bold]hatchel explore runs/mine[/]   [bold]hatchel explore runs/mine runs/other[/]   [bold]… --static page/[/]
     """
     from hatchel.cli.assignments import load_plugins
     from hatchel.errors import HatchelError

@@ -1,0 +1,148 @@
+"""Runs that took no training, whose decoders visibly answer to every latent; one server and one browser for all."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from hatchel.data.columns import Column
+from hatchel.data.dataset import Dataset
+from hatchel.data.store import ArrayStore
+from hatchel.data.xy_squares import XYSquares
+from hatchel.explorer.gallery import Gallery
+from hatchel.explorer.runtime import Runtime, runtime
+from hatchel.latents.diagonal import Diagonal
+from hatchel.latents.latent import Latent
+from hatchel.latents.mixed import Mixed
+from hatchel.latents.scaled_hierarchy import ScaledHierarchy
+from hatchel.latents.variables import Concrete, Gaussian
+from hatchel.presets.preset import preset
+from hatchel.run import Run
+from hatchel.training.checkpoint import Description, save
+from hatchel.training.spec import build, resolved
+
+
+@pytest.fixture(scope="session")
+def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
+    """A run of a latent on data, its decoder's weights enlarged so that a small move changes many pixels."""
+
+    def make(latent: Latent, data: Dataset | None = None, size: int = 16) -> Run:
+        source = XYSquares(size=size, places=8)
+        loaded = data or source.load()
+        spec = resolved(preset("vae", data=source).with_fields(latent=latent), loaded)
+        system = build(spec, loaded.shape)
+        with torch.no_grad():
+            for parameter in [*system.model.decoder.parameters(), *system.model.encoder.parameters()]:
+                parameter.mul_(1.6)
+        folder = tmp_path_factory.mktemp("run")
+        description = Description(spec, loaded.shape, len(loaded), loaded.fingerprint)
+        description.write(folder)
+        save(folder, 0, system, None)
+        run = Run(folder, description, system.model, 0)
+        run._data = loaded
+        return run
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def plain(make_run: Callable[..., Run]) -> Run:
+    return make_run(Diagonal(4))
+
+
+@pytest.fixture(scope="session")
+def mixed(make_run: Callable[..., Run]) -> Run:
+    return make_run(Mixed({"class": Concrete(3), "style": Gaussian(2)}))
+
+
+@pytest.fixture(scope="session")
+def hierarchy(make_run: Callable[..., Run]) -> Run:
+    run = make_run(ScaledHierarchy(Diagonal(3), levels=3), size=32)
+    with torch.no_grad():
+        run.model.latent.log_scales += 0.7
+    return run
+
+
+@pytest.fixture(scope="session")
+def table(make_run: Callable[..., Run]) -> Run:
+    rng = np.random.default_rng(0)
+    rows = np.concatenate(
+        [rng.normal(size=(60, 1)), rng.integers(2, size=(60, 1)), np.eye(3)[rng.integers(3, size=60)]], axis=1
+    ).astype(np.float32)
+    columns = (
+        Column("height", "gaussian", 1, 170.0, 10.0),
+        Column("smokes", "bernoulli", values=("no", "yes")),
+        Column("colour", "categorical", 3, values=("red", "green", "blue")),
+    )
+    return make_run(Diagonal(2), Dataset("people", ArrayStore(rows), columns=columns))
+
+
+@pytest.fixture(scope="session")
+def gallery(plain: Run) -> Gallery:
+    return Gallery([plain])
+
+
+@pytest.fixture(scope="session")
+def pair(mixed: Run, hierarchy: Run) -> Gallery:
+    return Gallery([mixed, hierarchy])
+
+
+@pytest.fixture(scope="session")
+def browser_runtime(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
+    """From the user's cache if it is there, else by npm into a folder of the tests."""
+    from hatchel.data.cache import cache_folder
+    from hatchel.explorer.runtime import VERSION
+
+    kept = cache_folder() / f"onnxruntime-web-{VERSION}"
+    if kept.is_dir():
+        return runtime(kept)
+    if shutil.which("npm") is None:
+        pytest.skip(f"no onnxruntime-web {VERSION} in the cache folder, and no npm to fetch it")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HATCHEL_CACHE", str(tmp_path_factory.mktemp("runtime")))
+        return runtime()
+
+
+@pytest.fixture(scope="session")
+def serve() -> Iterator[Callable[[Gallery], str]]:
+    """A gallery's address; every server ends with the tests."""
+    from hatchel.explorer.server import Listening
+
+    running: list[tuple[Listening, threading.Thread]] = []
+    known: dict[int, str] = {}
+
+    def start(gallery: Gallery) -> str:
+        if id(gallery) not in known:
+            opened = Listening.on(gallery)
+            thread = threading.Thread(target=opened.run, daemon=True)
+            thread.start()
+            while not opened.server.started:
+                time.sleep(0.01)
+            running.append((opened, thread))
+            known[id(gallery)] = opened.address
+        return known[id(gallery)]
+
+    yield start
+    for opened, thread in running:
+        opened.server.should_exit = True
+        thread.join(10)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = shutil.which("chromium") or "/usr/bin/chromium"
+    if not Path(program).exists():
+        pytest.skip("there is no Chromium, on the PATH or at /usr/bin/chromium")
+    with playwright.sync_playwright() as started:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+        chromium = started.chromium.launch(executable_path=program, args=flags)
+        yield chromium
+        chromium.close()
