@@ -1,0 +1,30 @@
+"""A cell that costs nothing, for tests of what is around cells."""
+
+from __future__ import annotations
+
+from hatchel.errors import HatchelError
+from hatchel.spec import Spec
+from hatchel.study.cell import Cell, Place, Record
+
+
+class Metal(Spec):
+    """A part with fields of its own."""
+
+    weight: float = 1.0
+    alloy: tuple[str, ...] = ("copper",)
+
+
+class Coin(Cell, kind="test_coin"):
+    """heads = bias + seed / 10."""
+
+    bias: float = 0.5
+    metal: Metal = Metal()
+    broken: bool = False
+
+    def compute(self, place: Place) -> Record:
+        if self.broken:
+            raise HatchelError("the coin is broken")
+        return Record({"heads": self.bias + self.seed / 10, "tails": 1 - self.bias}, {"curves": {}})
+
+    def seconds(self, threads: int = 1) -> float | None:
+        return 100 * self.bias / threads
