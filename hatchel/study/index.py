@@ -152,10 +152,8 @@ class Index:
 
     def _explained(self, error: Exception) -> HatchelError:
         text = str(error)
-        if "not authorized" in text or "prohibited" in text or "readonly" in text:
-            return HatchelError(
-                "the query may only read (SELECT ...): the store's files are the truth, SQL never writes"
-            )
+        if any(word in text for word in ("not authorized", "denied", "prohibited", "readonly")):
+            return HatchelError("a query may only read (SELECT ...): the store's files are the truth, SQL never writes")
         if "one statement" in text:
             return HatchelError("one statement at a time")
         if "no such column" in text or "no such table" in text:
