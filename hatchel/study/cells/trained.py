@@ -53,7 +53,10 @@ class Trained(Cell):
             for name, value in values.items() if self.snapshots > 1 else ():
                 details["curves"].setdefault(name, []).append([step, value])
             details["matrices"] = matrices(found)
+            if self.snapshots > 1:
+                details.setdefault("history", []).append([step, details["matrices"]])
             details["settings"] = found.settings
+            details["training"] = training_curves(run)
         return Record(values, details)
 
     def trained(self, place: Place, steps: int | None = None) -> Run:
@@ -98,6 +101,16 @@ class Trained(Cell):
             events = read_events(run.folder)[1:]
         each = sum(float(e["seconds_per_step"]) for e in events) / len(events)
         return rest + each * self.run.steps
+
+
+def training_curves(run: Run, points: int = 60) -> dict[str, list[list[float]]]:
+    """The loss and its terms over the steps, thinned: {name: [[step, value], ...]}."""
+    from hatchel.training.events import read_events
+
+    events = read_events(run.folder)
+    kept = events[:: max(1, len(events) // points)]
+    names = [n for n in (events[-1] if events else {}) if n == "loss" or n.startswith("term/")]
+    return {n.removeprefix("term/"): [[e["step"], e[n]] for e in kept if e.get(n) is not None] for n in names}
 
 
 def flat(found: Evaluation) -> dict[str, float]:

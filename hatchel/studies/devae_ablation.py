@@ -1,0 +1,63 @@
+"""DeVAE, Tables 2, 3, 4: spaces, betas and the scale of the draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hatchel.studies.devae_comparison import BETAS, FREE
+from hatchel.study.budget import LAPTOP, LAPTOP_WORDS, SMOKE, SMOKE_WORDS, Budget
+from hatchel.study.claims import higher, near
+from hatchel.study.comparison import Comparison, Variant
+from hatchel.study.rows import where
+from hatchel.study.store import Row
+from hatchel.study.study import Claim, Scale
+from hatchel.study.table import Column
+
+PUBLISHED = {"single": 0.19, "parallel": 0.24, "linear": 0.24, "scaled (DeVAE)": 0.35}
+
+
+class DeVAEAblation(Comparison, kind="devae-ablation"):
+    """One space, parallel spaces, a linear map, and DeVAE's scaling; other betas; other draws of the layer."""
+
+    paper = "001 Tables 2, 3, 4"
+    scales = {
+        "smoke": SMOKE_WORDS,
+        "laptop": f"{LAPTOP_WORDS}; betas 1, 4, 10; spaces alone",
+        "paper": "300,000 steps of 256 images at 64 px, 10 seeds; betas 1, 10, 40",
+    }
+    budgets = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Budget(steps=300_000, seeds=10, batch_size=256, lr=1e-4)}
+    columns = (
+        Column("mig", "MIG, layer 0", {(k,): v for k, v in PUBLISHED.items()}),
+        Column("mig@level 2", "MIG, layer 2", {("parallel",): 0.35, ("linear",): 0.30, ("scaled (DeVAE)",): 0.35}),
+        Column("reconstruction", "reconstruction, layer 0", digits=2),
+        Column("reconstruction@level 2", "reconstruction, layer 2", digits=2),
+    )
+
+    def variants(self, scale: Scale) -> list[Variant]:
+        """Table 2, then Tables 3 and 4."""
+        betas = BETAS[scale]
+
+        def one(label: str, **symbols: Any) -> Variant:
+            return Variant({"variant": label}, "de_vae", {"betas": betas, **symbols}, FREE)
+
+        result = [
+            one("scaled (DeVAE)"),
+            one("parallel", spaces="parallel"),
+            one("linear", spaces="linear"),
+            one("single", betas=betas[:1]),
+        ]
+        if scale != "laptop":
+            result += [
+                one("two betas", betas=betas[:2]),
+                one("five betas", betas=(*betas, 2 * betas[-1], 4 * betas[-1])),
+            ]
+            result += [one(f"s = {s:g}", scale=s) for s in (0.0, 0.5, 2.0)]
+        return result
+
+    def claims(self, rows: Sequence[Row]) -> list[Claim]:
+        """Table 2."""
+        own = where(rows, variant="scaled (DeVAE)")
+        others = {v: where(rows, variant=v) for v in ("single", "parallel", "linear")}
+        equal = near("Scaling keeps MIG across layers (± 0.02).", own, own, "mig@level 2", "mig", 0.02)
+        return [equal, *(higher(f"MIG at layer 0 is above that of {v}.", own, o, "mig") for v, o in others.items())]

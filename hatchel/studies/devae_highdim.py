@@ -1,0 +1,60 @@
+"""DeVAE, Figs. 5, 12: ten latent dimensions against a thousand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hatchel.studies.devae_comparison import BETAS
+from hatchel.study.budget import LAPTOP, LAPTOP_WORDS, QUICK, SMOKE, SMOKE_WORDS, Budget
+from hatchel.study.cells.trained import metrics
+from hatchel.study.comparison import Comparison, Variant
+from hatchel.study.rows import groups, measured
+from hatchel.study.store import Row
+from hatchel.study.study import Claim, Scale
+from hatchel.study.table import Column
+
+DIMENSIONS = {"smoke": (10, 32), "laptop": (10, 1024), "paper": (10, 1024)}
+MEASURED = metrics("mig", "reconstruction", "active_units", "med")
+
+
+class DeVAEHighDim(Comparison, kind="devae-highdim"):
+    """MIG, reconstruction, MED and active units of DeVAE and beta-VAE with 10 and 1024 dimensions."""
+
+    paper = "001 Figs. 5, 12"
+    scales = {
+        "smoke": f"{SMOKE_WORDS}; 10 and 32 dimensions",
+        "laptop": f"{LAPTOP_WORDS.replace(', 3 seeds', ', 1 seed')}; betas 1, 4, 10",
+        "paper": "300,000 steps of 256 images at 64 px, 10 seeds; betas 1, 10, 40",
+    }
+    budgets = {
+        "smoke": SMOKE,
+        "laptop": Budget(LAPTOP.steps, 1, 5_000, LAPTOP.batch_size, LAPTOP.lr),
+        "paper": Budget(steps=300_000, seeds=10, batch_size=256, lr=1e-4),
+    }
+    columns = (
+        Column("mig", "MIG"),
+        Column("med", "MED"),
+        Column("active_units", "active units", digits=1),
+        Column("reconstruction", "reconstruction (nats)", digits=2),
+    )
+
+    def variants(self, scale: Scale) -> list[Variant]:
+        """Both methods, both widths."""
+        betas = BETAS[scale]
+        measure = {"metrics": QUICK if scale == "smoke" else MEASURED}
+        result: list[Variant] = []
+        for dim in DIMENSIONS[scale]:
+            result.append(Variant({"method": "DeVAE", "D": dim}, "de_vae", {"betas": betas, "dim": dim}, {}, measure))
+            fields = {"latent.dim": dim}
+            result.append(Variant({"method": "beta-VAE", "D": dim}, "beta_vae", {"beta": betas[1]}, fields, measure))
+        return result
+
+    def claims(self, rows: Sequence[Row]) -> list[Claim]:
+        """Section 4.4: DeVAE trains with 1024 dimensions and keeps few of them active."""
+        active = {k: m for k, g in groups(rows, "method", "D").items() if (m := measured(g, "active_units"))}
+        wide = active.get(("DeVAE", 1024))
+        if wide is None:
+            return []
+        share = wide.value / 1024
+        text = "DeVAE with D = 1024 trains, and leaves nine tenths of the dimensions unused."
+        return [Claim(text, share < 0.1, f"{wide.value:.0f} of 1024 active ({wide.seeds} seed(s))")]

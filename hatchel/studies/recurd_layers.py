@@ -1,0 +1,62 @@
+"""RecurD, Table 8 and Fig. 1: disentanglement grows from layer to layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hatchel.study.budget import LAPTOP, LAPTOP_WORDS, QUICK, SMOKE, SMOKE_WORDS, Budget
+from hatchel.study.cells.trained import metrics
+from hatchel.study.claims import higher, lower
+from hatchel.study.comparison import Comparison, Variant
+from hatchel.study.rows import where
+from hatchel.study.store import Row
+from hatchel.study.study import Claim, Scale
+from hatchel.study.table import Column
+
+MEASURED = metrics("mig", "reconstruction", "pairwise_nmi")
+
+
+class RecurDLayers(Comparison, kind="recurd-layers"):
+    """MIG and pairwise NMI of the routed features m^l and of z, for RecurD-1 and RecurD-2."""
+
+    paper = "000 Table 8, Fig. 1"
+    scales = {
+        "smoke": SMOKE_WORDS,
+        "laptop": f"{LAPTOP_WORDS} (RecurD-1 alone: D = 8, its own encoder; the runs of recurd-table2)",
+        "paper": "300,000 steps of 64 images at 64 px, 5 seeds (the paper: 3DShapes)",
+    }
+    budgets = {
+        "smoke": Budget(SMOKE.steps, 1, SMOKE.items, SMOKE.batch_size, metrics=QUICK),
+        "laptop": Budget(LAPTOP.steps, LAPTOP.seeds, LAPTOP.items, LAPTOP.batch_size, LAPTOP.lr, MEASURED),
+        "paper": Budget(300_000, 5, metrics=MEASURED),
+    }
+    columns = (
+        Column("mig@layer m1", "MIG of m1"),
+        Column("mig@layer m2", "MIG of m2"),
+        Column("mig", "MIG of z", {("RecurD-1",): 0.3105}),
+        Column("pairwise_nmi@layer m2", "pairwise NMI of m2"),
+        Column("pairwise_nmi", "pairwise NMI of z"),
+    )
+    trade = None
+
+    def variants(self, scale: Scale) -> list[Variant]:
+        """One router, and two at the paper's scale."""
+        depths = (1,) if scale == "laptop" else (1, 2)
+        return [
+            Variant(
+                {"method": f"RecurD-{d}"},
+                "recurd",
+                {"depth": d} if d > 1 else {},
+                {"decoder": "deconv"},
+                {"layers": True},
+            )
+            for d in depths
+        ]
+
+    def claims(self, rows: Sequence[Row]) -> list[Claim]:
+        """Table 8: z is more disentangled than the layer before it, which is more so than the one before."""
+        own = where(rows, method="RecurD-1")
+        return [
+            higher("MIG of z is above that of the routed features m2.", own, own, "mig", "mig@layer m2"),
+            lower("Pairwise NMI of z is below that of m2.", own, own, "pairwise_nmi", "pairwise_nmi@layer m2"),
+        ]
