@@ -124,6 +124,7 @@ class _Session:
                             elsewhere.append(digest)
                         case status:
                             self._finish(digest, status)
+                            self._tell()
                 if not new:
                     new.extend(self._freed(elsewhere))
                     self._tell()

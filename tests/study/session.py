@@ -1,0 +1,42 @@
+"""A runner in a process of its own: python session.py STORE ENGINE CELLS.json PLUGIN."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from hatchel.plugins import load_file
+from hatchel.spec import decode, encode
+from hatchel.study.cell import Cell
+from hatchel.study.engines.engine import Engine
+from hatchel.study.runner import run_cells
+from hatchel.study.store import Store
+
+
+def start(store: Path, engine: str | dict, cells: Sequence[Cell], plugin: Path) -> subprocess.Popen[str]:
+    """Begin a study of these cells; its standard output ends with the tally."""
+    words = [str(store), json.dumps(engine), json.dumps([encode(cell) for cell in cells]), str(plugin)]
+    command = [sys.executable, str(Path(__file__)), *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def tally(process: subprocess.Popen[str]) -> dict[str, int]:
+    """How it ended."""
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err[-3000:]
+    return json.loads(out.splitlines()[-1])
+
+
+def main(store: str, engine: str, cells: str, plugin: str) -> None:
+    load_file(Path(plugin))
+    todo = [decode(Cell, cell) for cell in json.loads(cells)]
+    found = run_cells(todo, Store(store), decode(Engine, json.loads(engine)), plugins=[Path(plugin)])
+    print(json.dumps(asdict(found)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

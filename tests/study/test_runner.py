@@ -1,0 +1,208 @@
+"""What a study survives, with real processes that are really killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hatchel.errors import HatchelError
+from hatchel.presets.preset import preset
+from hatchel.spec import updated
+from hatchel.study.cells.trained import Trained, metrics
+from hatchel.study.engines.here import Here
+from hatchel.study.engines.local import Local
+from hatchel.study.runner import Tally, run_cells
+from hatchel.study.store import Store
+from hatchel.study.worker import CRASHES
+from tests.study import session
+from tests.study.toy import Toy, alive, computed, plugin, processes, wait_for
+
+
+def table(store: Store) -> dict[str, Any]:
+    """Everything that must not depend on how a record came about."""
+    records = [store.record(digest) for digest in store.digests()]
+    return {r["digest"]: (r["cell"], r["values"], r["details"]) for r in records}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    return tmp_path / "gate"
+
+
+def undisturbed(folder: Path, cells: list[Any]) -> dict[str, Any]:
+    """The table of the same cells computed in peace."""
+    other = Store(folder / "undisturbed")
+    assert run_cells(cells, other, Here()).done == len(cells)
+    return table(other)
+
+
+def end(*runners: subprocess.Popen[str]) -> None:
+    for runner in runners:
+        runner.kill()
+        runner.communicate()
+
+
+class TestInThisProcess:
+    def test_equal_cells_are_computed_once_and_done_ones_never_again(self, store: Store, log: Path) -> None:
+        cells = [Toy(seed=seed, log=str(log)) for seed in (0, 1, 0)]
+        found = run_cells(cells, store, Here())
+        assert (found.total, found.done, found.failed, found.skipped, found.finished) == (2, 2, 0, 0, 2)
+        again = run_cells([*cells, Toy(seed=2, log=str(log))], store, Here())
+        assert (again.total, again.done, again.skipped, again.finished) == (3, 3, 2, 1)
+        assert computed(log) == [0, 1, 2]
+
+    def test_a_failed_cell_does_not_stop_the_others_and_is_retried_only_on_request(
+        self, store: Store, log: Path
+    ) -> None:
+        cells = [Toy(seed=0, log=str(log), act="raise"), Toy(seed=1, log=str(log))]
+        for retry, expected in ((False, [0, 1]), (False, [0, 1]), (True, [0, 1, 0])):
+            found = run_cells(cells, store, Here(), retry=retry)
+            assert (found.done, found.failed) == (1, 1)
+            assert computed(log) == expected
+        assert store.error(cells[0].digest()) == "ZeroDivisionError: one over nothing"
+
+    def test_progress_is_told_cell_by_cell(self, store: Store, log: Path) -> None:
+        heard: list[tuple[int, int, bool]] = []
+
+        def tell(tally: Tally) -> None:
+            heard.append((tally.done, tally.failed, tally.remaining is None))
+
+        acts = ("compute", "raise", "compute")
+        run_cells([Toy(seed=i, log=str(log), act=a) for i, a in enumerate(acts)], store, Here(), tell=tell)
+        assert list(dict.fromkeys(heard)) == [(0, 0, True), (1, 0, False), (1, 1, False), (2, 1, False)]
+
+    def test_time_to_go_is_the_pace_of_this_session(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("time.monotonic", lambda: 130.0)
+        tally = Tally(total=10, done=5, failed=1, skipped=3, began=100.0)
+        assert tally.remaining == pytest.approx(30 / 3 * 4)
+
+    def test_a_full_disk_is_one_line_and_what_was_done_stays(self, store: Store, log: Path) -> None:
+        cells = [Toy(seed=0, log=str(log)), Toy(seed=1, log=str(log), act="fill the disk")]
+        with pytest.raises(HatchelError, match=r"^[^\n]*no space left; free some and run the study again$"):
+            run_cells([*cells, Toy(seed=2, log=str(log))], store, Here())
+        assert table(store).keys() == {cells[0].digest()}
+        assert store.status(cells[1].digest()) == "waiting"
+
+    def test_a_worker_of_another_version_is_noticed(
+        self, store: Store, log: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cell, other = Toy(seed=0, log=str(log)), Toy(seed=1, log=str(log))
+        monkeypatch.setattr("hatchel.study.runner.encode", lambda _: {"kind": "toy", "seed": 1, "log": other.log})
+        with pytest.raises(HatchelError, match="another version"):
+            run_cells([cell], store, Here())
+
+
+class TestKilled:
+    def test_a_cell_that_kills_its_worker_is_given_up_and_the_rest_goes_on(
+        self, store: Store, log: Path, tmp_path: Path
+    ) -> None:
+        acts = ("die", "compute", "die once", "compute")
+        cells = [Toy(seed=i, log=str(log), act=act) for i, act in enumerate(acts)]
+        found = run_cells(cells, store, Local(workers=1), plugins=[plugin(tmp_path)])
+        assert (found.done, found.failed) == (3, 1)
+        assert store.error(cells[0].digest()).startswith(f"its worker died {CRASHES} times")
+        times = Counter(computed(log))
+        assert (times[0], times[1], times[2], times[3]) == (CRASHES, 1, 2, 1)
+        survivors = {digest: values for digest, (_, values, _) in table(store).items()}
+        calm = [cell.with_fields(act="compute") for cell in cells[1:]]
+        assert sorted(v["root"] for v in survivors.values()) == sorted(
+            values["root"] for _, values, _ in undisturbed(tmp_path, calm).values()
+        )
+
+    def test_the_worker(self, store: Store, log: Path, gate: Path, tmp_path: Path) -> None:
+        cells = [Toy(seed=seed, log=str(log), gate=str(gate)) for seed in range(4)]
+        runner = session.start(store.folder, {"kind": "local", "workers": 2}, cells, plugin(tmp_path))
+        try:
+            wait_for(lambda: len(processes(log)) == 2)
+            os.kill(processes(log)[0], signal.SIGKILL)
+            wait_for(lambda: len(processes(log)) == 4)  # both cells begun again, in new processes
+            gate.touch()
+            assert session.tally(runner)["done"] == 4
+        finally:
+            end(runner)
+        # The neighbour was asked to end, which is no crash of its own.
+        assert Counter(computed(log)) == {0: 2, 1: 2, 2: 1, 3: 1}
+        assert table(store) == undisturbed(tmp_path, cells)
+
+    def test_the_runner(self, store: Store, log: Path, gate: Path, tmp_path: Path) -> None:
+        cells = [Toy(seed=seed, log=str(log), gate=str(gate) if seed == 2 else "") for seed in range(4)]
+        runner = session.start(store.folder, {"kind": "local", "workers": 1}, cells, plugin(tmp_path))
+        try:
+            wait_for(lambda: len(processes(log)) == 3)
+            runner.kill()
+            wait_for(lambda: not alive(processes(log)[2]))  # a worker does not outlive its runner
+        finally:
+            end(runner)
+        assert len(table(store)) == 2
+        gate.touch()
+        found = run_cells(cells, store, Here())
+        assert (found.done, found.skipped) == (4, 2)
+        assert Counter(computed(log)) == {0: 1, 1: 1, 2: 2, 3: 1}
+        assert table(store) == undisturbed(tmp_path, cells)
+
+    def test_interrupted_training_is_saved_and_goes_on_to_the_same_record(self, store: Store, tmp_path: Path) -> None:
+        fields = {"steps": 300, "batch_size": 16, "encoder": "mlp", "decoder": "mlp_decoder", "checkpoint_every": 3}
+        spec = updated(preset("beta_vae", data="xy_squares"), fields)
+        cell = Trained(seed=1, run=spec, metrics=metrics("mig", "reconstruction"), items=64)
+        runner = session.start(store.folder, {"kind": "local", "workers": 1}, [cell], plugin(tmp_path))
+        try:
+            wait_for(lambda: any(store.runs.glob("*/checkpoints/step-*")))
+            runner.send_signal(signal.SIGINT)
+            _, err = runner.communicate(timeout=120)
+        finally:
+            end(runner)
+        assert runner.returncode != 0
+        assert "KeyboardInterrupt" in err
+        assert store.status(cell.digest()) == "waiting"
+        assert not store.attempt(cell.digest()).exists()
+        steps = [int(p.name.partition("-")[2]) for p in store.runs.glob("*/checkpoints/step-*")]
+        assert 0 < max(steps) < 300
+        assert run_cells([cell], store, Here()).done == 1
+        assert table(store) == undisturbed(tmp_path, [cell])
+
+
+class TestTwoRunners:
+    def test_each_cell_is_computed_by_one_of_them(self, store: Store, log: Path, gate: Path, tmp_path: Path) -> None:
+        cells = [Toy(seed=seed, log=str(log), gate=str(gate)) for seed in range(6)]
+        engine = {"kind": "local", "workers": 1}
+        runners = [session.start(store.folder, engine, cells, plugin(tmp_path)) for _ in range(2)]
+        try:
+            wait_for(lambda: len(set(processes(log))) == 2)  # both are at it
+            gate.touch()
+            assert [session.tally(runner)["done"] for runner in runners] == [6, 6]
+        finally:
+            end(*runners)
+        assert Counter(computed(log)) == Counter(range(6))
+        assert table(store) == undisturbed(tmp_path, cells)
+
+    def test_what_a_killed_runner_held_is_taken_over_by_the_other(
+        self, store: Store, log: Path, gate: Path, tmp_path: Path
+    ) -> None:
+        cells = [Toy(seed=0, log=str(log), gate=str(gate))]
+        first = session.start(store.folder, "here", cells, plugin(tmp_path))
+        second = None
+        try:
+            wait_for(lambda: len(processes(log)) == 1)
+            second = session.start(store.folder, "here", cells, plugin(tmp_path))
+            first.kill()
+            gate.touch()
+            assert session.tally(second)["done"] == 1
+        finally:
+            end(*(runner for runner in (first, second) if runner))
+        assert table(store) == undisturbed(tmp_path, cells)

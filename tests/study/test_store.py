@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+from pathlib import Path
+
+import pytest
+
+from hatchel.errors import HatchelError
+from hatchel.files import claimed
+from hatchel.study.cell import Record
+from hatchel.study.store import Entry, Store
+from tests.study.toy import Toy
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store").create()
+
+
+def toy(seed: int = 2) -> Toy:
+    return Toy(seed=seed, log="unused")
+
+
+def kept(store: Store, cell: Toy) -> Toy:
+    store.lock(cell.digest()).parent.mkdir(parents=True, exist_ok=True)
+    store.write(cell, Record({"root": math.pi}, {"curve": [1, 2]}), 1.5)
+    return cell
+
+
+def test_a_record_comes_back_bit_for_bit_with_its_cell_and_labels(store: Store) -> None:
+    cell = kept(store, toy())
+    (row,) = Store(store.folder).rows([Entry({"method": "toy"}, cell), Entry({}, toy(seed=3))])
+    assert row.values == {"root": math.pi}
+    assert (row.labels, row.seed, row.digest, row.details, row.seconds) == (
+        {"method": "toy"},
+        2,
+        cell.digest(),
+        {"curve": [1, 2]},
+        1.5,
+    )
+    assert store.record(cell.digest())["cell"] == {
+        "kind": "toy",
+        "seed": 2,
+        "log": "unused",
+        "act": "compute",
+        "gate": "",
+    }
+    assert store.digests() == [cell.digest()]
+
+
+def test_the_status_is_what_the_files_say(store: Store) -> None:
+    cell = toy()
+    assert store.status(cell.digest()) == "waiting"
+    store.write_error(cell, "no reason", "trace")
+    assert (store.status(cell.digest()), store.error(cell.digest())) == ("failed", "no reason")
+    kept(store, cell)
+    assert store.status(cell.digest()) == "done"
+    assert not (store.place(cell.digest()) / "error.json").exists()
+
+
+def test_forgetting_removes_an_error_and_a_note_but_nothing_of_a_cell_somebody_is_at(store: Store) -> None:
+    cell = toy()
+    store.write_error(cell, "no reason")
+    store.attempt(cell.digest()).write_text("{}")
+    with claimed(store.lock(cell.digest())):
+        store.forget(cell.digest())
+        assert store.status(cell.digest()) == "failed"
+    store.forget(cell.digest())
+    assert store.status(cell.digest()) == "waiting"
+    assert not store.attempt(cell.digest()).exists()
+    store.forget(toy(seed=9).digest())
+    assert not store.place(toy(seed=9).digest()).exists()
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_value_that_is_no_number_is_not_kept(store: Store, value: float) -> None:
+    with pytest.raises(HatchelError, match=r"root is (nan|inf)"):
+        store.write(toy(), Record({"root": value}), 1.0)
+    assert store.status(toy().digest()) == "waiting"
+
+
+def test_a_full_disk_leaves_the_old_record_or_none(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = kept(store, toy())
+    before = store.record(cell.digest())
+
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        store.write(cell, Record({"root": 1.0}), 1.0)
+    with pytest.raises(OSError, match="No space"):
+        store.write_error(toy(seed=3), "no reason")
+    assert store.record(cell.digest()) == before
+    assert store.status(toy(seed=3).digest()) == "waiting"
+    assert not list(store.folder.rglob(".*.json*"))
+
+
+def test_a_store_of_a_newer_hatchel_or_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / "store.json"
+    page.write_text('{"format": 99}')
+    with pytest.raises(HatchelError, match=r"newer Hatchel \(store format 99; .*upgrade"):
+        Store(tmp_path)
+    for text, words in {
+        "[]": "not written by Hatchel",
+        '{"shop": 1}': "not written by Hatchel",
+        "{": "not JSON",
+    }.items():
+        page.write_text(text)
+        with pytest.raises(HatchelError, match=words):
+            Store(tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_to_is_named_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(HatchelError, match=r"file.*cannot write there"):
+        Store(tmp_path / "file").create()
+
+
+def test_studies_are_listed_with_their_cells_and_labels(store: Store) -> None:
+    store.write_study("toys", "smoke", [Entry({"method": "toy", "beta": 4}, toy())])
+    expected = {"cell": toy().digest(), "seed": 2, "labels": {"method": "toy", "beta": 4}}
+    assert store.studies() == [{"study": "toys", "scale": "smoke", "entries": [expected]}]
+    assert json.loads((store.folder / "store.json").read_text())["format"] == 1
