@@ -10,12 +10,14 @@ from torch.func import functional_call
 
 from hatchel.distributed import gather, own_rows
 from hatchel.estimators.estimator import Critic, CriticModule, Density, Estimator
+from hatchel.estimators.items import Items
 from hatchel.estimators.pairs import Pairs
 from hatchel.streams import generator
 from hatchel.trace import Block, Partition, Trace
 
-Compared = Partition | Pairs
-"""What a critic tells apart: the joint of a partition's blocks, or of two layers' members, from their product."""
+Compared = Partition | Pairs | Items
+"""What a critic tells apart: the joint of a partition's blocks, or of two layers' members, from their product; or
+generated items from the data's."""
 CriticKey = tuple[Critic, Compared]
 
 
@@ -44,10 +46,10 @@ class Estimates:
     def log_ratio(self, by: Estimator, compared: Compared) -> Tensor:
         """log q(z) - sum_b log q(z_b) over the blocks b of a partition: (B,), or a scalar of the whole batch.
 
-        For pairs, the sum of their mutual informations.
+        For pairs, the sum of their mutual informations; for items, log p(generated) - log p(data) at generated ones.
         """
         if isinstance(by, Density):
-            assert not isinstance(compared, Pairs)
+            assert not isinstance(compared, Pairs | Items)
             partition = compared
             union = tuple(s for block in partition for s in block)
             return self.log_q(by, union) - torch.stack([self.log_q(by, b) for b in partition]).sum(0)
@@ -66,14 +68,8 @@ class Estimates:
         }
 
     def _read(self, by: Critic, compared: Compared) -> Tensor:
-        t, module = self._trace, self._critics[by, compared]
-        parts = self._parts(t.z, compared)
-        joint = torch.cat(parts, 1)
-        if by.differentiates_product:
-            source = [gather(part) for part in parts]
-        else:
-            source = self._parts(by.product_source(t), compared)
-        product = self._product(source)
+        module = self._critics[by, compared]
+        joint, product = self._items() if isinstance(compared, Items) else self._joint(by, compared)
         self._samples[by, compared] = (joint, product)
         # Detached copies of the critic's parameters: the model's loss cannot teach the critic.
         frozen = {name: p.detach() for name, p in module.named_parameters()}
@@ -81,7 +77,20 @@ class Estimates:
         assert isinstance(result, Tensor)
         return result
 
-    def _parts(self, z: Tensor, compared: Compared) -> list[Tensor]:
+    def _items(self) -> tuple[Tensor, Tensor]:
+        assert self._trace.generated is not None
+        return self._trace.generated.x, self._trace.x
+
+    def _joint(self, by: Critic, compared: Partition | Pairs) -> tuple[Tensor, Tensor]:
+        """The joint's samples, and the product's."""
+        parts = self._parts(self._trace.z, compared)
+        if by.differentiates_product:
+            source = [gather(part) for part in parts]
+        else:
+            source = self._parts(by.product_source(self._trace), compared)
+        return torch.cat(parts, 1), self._product(source)
+
+    def _parts(self, z: Tensor, compared: Partition | Pairs) -> list[Tensor]:
         """What is joined, and permuted to give the product: (rows, width) each."""
         t = self._trace
         if isinstance(compared, Pairs):

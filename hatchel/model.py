@@ -5,12 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from hatchel.errors import HatchelError
 from hatchel.latents.latent import Latent, LatentModule
 from hatchel.likelihoods import Likelihood, LikelihoodModule
 from hatchel.nets.part import Decoder, Encoded, Encoder, Shape
 from hatchel.objective import Loss, Objective
 from hatchel.streams import generator
-from hatchel.trace import Labelled, Posterior, Trace
+from hatchel.trace import Generated, Labelled, Posterior, Trace
 
 
 class Model(nn.Module):
@@ -50,10 +51,11 @@ class Model(nn.Module):
         seed: int,
         independent: Tensor | None = None,
         labelled: tuple[Tensor, Tensor] | None = None,
+        generate: bool = False,
     ) -> Trace:
         """One draw for each input; `independent` is a second batch, encoded without gradient.
 
-        `labelled` are other items and their factors, encoded with gradient.
+        `labelled` are other items and their factors, encoded with gradient; `generate`: also make items of the prior.
         """
         level = self.latent.draw_level(seed, step)
         q, encoded = self.encode(x, step, level)
@@ -74,7 +76,13 @@ class Model(nn.Module):
             z_independent=z_independent,
             features=encoded.features,
             labelled=labelled and Labelled(self.encode(labelled[0], step, level)[0].mean, labelled[1]),
+            generated=self._generated(x, step, seed) if generate else None,
         )
+
+    def _generated(self, like: Tensor, step: int, seed: int) -> Generated:
+        drawn = self.latent.drawn(like.shape[0], seed, step)
+        x = self.likelihood.mean(self.decoder(drawn.read.to(like)))
+        return Generated(x, self.encode(x, step)[0], drawn.code.to(like), drawn.entropy)
 
 
 class System(nn.Module):
@@ -82,6 +90,11 @@ class System(nn.Module):
 
     def __init__(self, model: Model, objective: Objective) -> None:
         super().__init__()
+        if objective.wants_generated and not model.latent.generates:
+            raise HatchelError(
+                "the objective compares generated items with data, and this latent draws no codes for a generator; "
+                "set latent=code_noise"
+            )
         self.model = model
         self.objective = objective
 
@@ -95,4 +108,5 @@ class System(nn.Module):
         labelled: tuple[Tensor, Tensor] | None = None,
     ) -> Loss:
         """The loss of one batch."""
-        return self.objective(self.model(x, n_data, step, seed, independent, labelled))
+        generate = self.objective.wants_generated
+        return self.objective(self.model(x, n_data, step, seed, independent, labelled, generate))

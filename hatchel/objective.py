@@ -19,7 +19,9 @@ from hatchel.distributed import mean
 from hatchel.errors import HatchelError
 from hatchel.estimates import Compared, CriticKey, Estimates
 from hatchel.estimators.estimator import Critic, CriticModule, Estimator
+from hatchel.estimators.items import Items
 from hatchel.estimators.pairs import Pairs
+from hatchel.nets.part import Shape
 from hatchel.spec import Spec
 from hatchel.terms.term import Term
 from hatchel.trace import Partition, Posterior, Trace
@@ -66,8 +68,13 @@ class Loss:
 class Objective(nn.Module):
     """The running form of a dictionary of weighted terms; owns the critics' networks and the controllers' states."""
 
-    def __init__(self, terms: Mapping[str, Weighted], q: Posterior, features: Features | None = None) -> None:
-        """`q`: any posterior of the latent, to read its sites and groups from; `features`: any of the encoder."""
+    def __init__(
+        self, terms: Mapping[str, Weighted], q: Posterior, features: Features | None = None, shape: Shape = (1,)
+    ) -> None:
+        """`q`: any posterior of the latent, to read its sites and groups from; `features`: any of the encoder.
+
+        `shape`: of an item of the data.
+        """
         super().__init__()
         self.terms = dict(terms)
         self._wanted: dict[Estimator, Partition] = {}
@@ -81,21 +88,21 @@ class Objective(nn.Module):
                 if reason:
                     raise HatchelError(f"objective.{name}: {part.kind} does not fit this latent: {reason}")
             self.register_buffer(f"state_{name}", entry.weight.initial_state())
-            self._note(name, entry, q, features or {})
+            self._note(name, entry, q, features or {}, shape)
 
-    def _note(self, name: str, entry: Weighted, q: Posterior, features: Features) -> None:
+    def _note(self, name: str, entry: Weighted, q: Posterior, features: Features, shape: Shape) -> None:
         term, by = entry.term, entry.term.estimator
         if by is None:
             return
         self._wanted[by] = tuple(dict.fromkeys((*self._wanted.get(by, ()), *term.blocks(q))))
         if isinstance(by, Critic):
-            for i, compared in enumerate((*term.partitions(q), *term.pairs())):
+            for i, compared in enumerate((*term.partitions(q), *term.pairs(), *term.items())):
                 self._readers.setdefault((by, compared), []).append(entry.weight)
                 if (by, compared) not in self._keys:
                     label = name if i == 0 else f"{name}_{i}"
                     self._keys[by, compared] = label
                     try:
-                        self.critics[label] = _network(by, compared, q, features)
+                        self.critics[label] = _network(by, compared, q, features, shape)
                     except HatchelError as error:
                         raise HatchelError(f"objective.{name}: {error}") from None
 
@@ -108,6 +115,11 @@ class Objective(nn.Module):
     def wants_labels(self) -> bool:
         """Whether a term reads items whose factors are known."""
         return any(entry.term.wants_labels for entry in self.terms.values())
+
+    @property
+    def wants_generated(self) -> bool:
+        """Whether a term reads items made from codes of the prior."""
+        return any(entry.term.wants_generated for entry in self.terms.values())
 
     def forward(self, t: Trace) -> Loss:
         """All terms from one trace, each estimator asked once."""
@@ -140,8 +152,10 @@ def _no_lesson(critic: CriticModule) -> Tensor:
     return 0.0 * torch.stack([p.sum() for p in critic.parameters()]).sum()
 
 
-def _network(by: Critic, compared: Compared, q: Posterior, features: Features) -> CriticModule:
+def _network(by: Critic, compared: Compared, q: Posterior, features: Features, shape: Shape) -> CriticModule:
     """A critic's network for what it is to compare."""
+    if isinstance(compared, Items):
+        return by.build_items(shape)
     if isinstance(compared, Pairs):
         left, right = (compared.members(n, q, q.mean, features).shape[1:] for n in (compared.left, compared.right))
         index = compared.index(left[0], right[0])

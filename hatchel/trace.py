@@ -95,6 +95,10 @@ class Posterior(ABC):
         """The columns of z that hold real coordinates."""
         return list(range(self.mean.shape[1]))
 
+    def code_log_prob(self, z: Tensor) -> Tensor:
+        """log q(z|x) at codes that were drawn from a prior, with every discrete variable decided: (B,)."""
+        return self.log_prob(z, self.whole)
+
     def code(self, hard: bool = False) -> Tensor:
         """The representation that metrics read, (B, D): `mean`, or with every discrete variable decided if `hard`."""
         return self.mean
@@ -110,6 +114,18 @@ class Labelled:
 
     mean: Tensor  # (M, D), with gradient
     factors: Tensor  # (M, K), as numbers
+
+
+@dataclass(frozen=True)
+class Generated:
+    """Items made from codes of the prior, as many as the batch has, and what the encoder reads off them."""
+
+    x: Tensor  # (B, ...), with gradient
+    q: Posterior
+    """Of these items."""
+    code: Tensor  # (B, D)
+    entropy: float
+    """Of the prior of the code, in nats."""
 
 
 @dataclass(frozen=True)
@@ -130,3 +146,5 @@ class Trace:
     """Inner layers of the encoder, for terms that look at them."""
     labelled: Labelled | None = None
     """Encoded only where a term asks for labels."""
+    generated: Generated | None = None
+    """Made only where a term asks for it."""

@@ -11,7 +11,7 @@ import torch
 from hatchel.latents.diagonal import DiagonalGaussian
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian, Group
-from hatchel.trace import Labelled, Trace
+from hatchel.trace import Generated, Labelled, Trace
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -57,7 +57,9 @@ def gaussian_trace(batch: int = 24, dim: int = 4, n_data: int = 100, seed: int =
     log_px = -torch.rand(batch, generator=g, dtype=dtype) * 10
     labelled = Labelled(q.mean[:12], torch.randint(4, (12, 2), generator=g))
     other = z.detach().flip(0)
-    return Trace(torch.zeros(batch, 1), log_px, q, z, n_data, z_independent=other, labelled=labelled)
+    made = Generated(z[:, :1].tanh(), q, torch.randn(batch, dim, generator=g, dtype=dtype), 1.0)
+    x = torch.zeros(batch, 1, dtype=dtype)
+    return Trace(x, log_px, q, z, n_data, z_independent=other, labelled=labelled, generated=made)
 
 
 NESTED = {
@@ -86,4 +88,6 @@ def mixed_trace(latent: Mixed, batch: int = 24, n_data: int = 100, seed: int = 0
     log_px = -torch.rand(batch, generator=g, dtype=dtype) * 10
     labelled = Labelled(q.mean[:12], torch.randint(4, (12, 2), generator=g))
     other = z.detach().flip(0)
-    return Trace(torch.zeros(batch, 1), log_px, q, z, n_data, z_independent=other, labelled=labelled)
+    made = Generated(z[:, :1].tanh(), q, q.code(hard=True).detach(), 1.0)
+    x = torch.zeros(batch, 1, dtype=dtype)
+    return Trace(x, log_px, q, z, n_data, z_independent=other, labelled=labelled, generated=made)

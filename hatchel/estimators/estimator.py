@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from hatchel.distributed import gather
 from hatchel.errors import HatchelError
 from hatchel.estimators.pairs import Layers
+from hatchel.nets.part import Shape
 from hatchel.spec import Spec
 from hatchel.trace import Partition, Posterior, Trace
 
@@ -52,6 +53,10 @@ class Critic(Estimator, ABC):
     def build_pairs(self, layers: Layers, index: Tensor, shared: bool) -> CriticModule:
         """The network for all pairs (P, 2) of the members of two layers at once, which come in one row."""
         raise HatchelError(f"{self.kind} cannot compare pairs of features; use by=mine")
+
+    def build_items(self, shape: Shape) -> CriticModule:
+        """The network for whole items, generated or the data's."""
+        raise HatchelError(f"{self.kind} cannot compare items; use critic=discriminator")
 
 
 class CriticModule(nn.Module, ABC):

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import NamedTuple
 
 from torch import Tensor, nn
 
+from hatchel.errors import HatchelError
 from hatchel.nets.part import Shape
 from hatchel.spec import Spec
 from hatchel.trace import Posterior
+
+
+class Drawn(NamedTuple):
+    """Codes of a prior."""
+
+    code: Tensor  # (B, D)
+    read: Tensor  # (B, decoder_width): what a decoder makes an item from
+    entropy: float
+    """Of the code, in nats."""
 
 
 class LatentModule(nn.Module, ABC):
@@ -17,6 +28,8 @@ class LatentModule(nn.Module, ABC):
 
     levels: int = 1
     """Latent spaces of a hierarchy; 1 where there is none."""
+    generates: bool = False
+    """Whether it can draw codes for a generator."""
 
     @abstractmethod
     def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> Posterior:
@@ -36,6 +49,10 @@ class LatentModule(nn.Module, ABC):
     def settled(self, q: Posterior, log_px: Callable[[Tensor], Tensor], step: int | None) -> Posterior:
         """q with what can be found only by trying the decoder, log p(x|code) for any code (B, D): mostly nothing."""
         return q
+
+    def drawn(self, rows: int, seed: int, step: int) -> Drawn:
+        """Codes of the prior, this rank's rows of them."""
+        raise HatchelError("this latent draws no codes for a generator; set latent=code_noise")
 
     def conditioned(self, z: Tensor, level: int) -> Tensor:
         """What the decoder reads, (B, decoder_width): z, and what tells it the level."""

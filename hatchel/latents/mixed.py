@@ -18,6 +18,7 @@ from hatchel.latents.concrete import Temperature
 from hatchel.latents.latent import Latent, LatentModule
 from hatchel.latents.prior import LOG_2PI, Prior
 from hatchel.latents.variables import Concrete, Gaussian, Variable, in_order, partition
+from hatchel.nets.part import Classes
 from hatchel.trace import Block, Partition, Posterior
 
 
@@ -25,8 +26,7 @@ class Mixed(Latent):
     """Named groups of variables: `Mixed({"style": Gaussian(10), "class": Concrete(10)})` (paper 003).
 
     A site is one Gaussian coordinate or one whole discrete variable. Sites come in alphabetical order of the groups'
-    names. An encoder sees only how many numbers a site wants, so that it cannot tell a variable of two classes from a
-    Gaussian coordinate (two numbers both); this matters where a table of paper 003 reads them off different layers.
+    names.
     """
 
     groups: Mapping[str, Variable] = dataclasses.field(
@@ -55,7 +55,7 @@ class Mixed(Latent):
     @property
     def widths(self) -> tuple[int, ...]:
         """Mean and log-variance of each coordinate, log-probabilities of each class."""
-        return tuple(2 if size == 1 else size for size in self.sizes)
+        return tuple(2 if size == 1 else Classes(size) for size in self.sizes)
 
     @property
     def width(self) -> int:
@@ -187,6 +187,11 @@ class MixedPosterior(Posterior):
         for s in discrete:
             total = total + concrete.log_density(self._log_simplex(z, s), self.logits[s], self.temperature)
         return total
+
+    def code_log_prob(self, z: Tensor) -> Tensor:
+        """The categorical probability of a class, in place of the density of its relaxation."""
+        total = self.log_prob(z, tuple(self.layout.coordinates))
+        return total + sum((z[:, self.layout.code[s]] * logits).sum(1) for s, logits in self.logits.items())
 
     def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
         """Every code under every posterior, site by site, then summed within blocks by one matrix product."""

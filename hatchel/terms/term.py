@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torch import Tensor
 
 from hatchel.estimators.estimator import Estimator
+from hatchel.estimators.items import Items
 from hatchel.estimators.pairs import Pairs
 from hatchel.spec import Spec
 from hatchel.trace import Partition, Posterior, Trace
@@ -23,6 +24,8 @@ class Term(Spec, ABC, family="term", home="hatchel.terms"):
 
     wants_labels: ClassVar[bool] = False
     """Whether it reads a trace's labelled items."""
+    wants_generated: ClassVar[bool] = False
+    """Whether it reads a trace's generated items."""
 
     @abstractmethod
     def value(self, t: Trace, estimates: Estimates) -> Tensor:
@@ -42,6 +45,10 @@ class Term(Spec, ABC, family="term", home="hatchel.terms"):
 
     def pairs(self) -> tuple[Pairs, ...]:
         """The pairs of features that it compares; a critic gets a network for each kind."""
+        return ()
+
+    def items(self) -> tuple[Items, ...]:
+        """Whether it compares generated items with the data's; a critic gets a network for that."""
         return ()
 
     def accepts(self, q: Posterior) -> str:

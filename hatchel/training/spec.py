@@ -120,4 +120,4 @@ def build(spec: RunSpec, shape: Shape) -> System:
         # Any numbers do: the objective reads only the latent's sites and groups and the shapes of the features.
         with torch.no_grad():
             q, encoded = model.eval().encode(torch.zeros(1, *shape))
-        return System(model.train(), Objective(spec.objective, q, encoded.features))
+        return System(model.train(), Objective(spec.objective, q, encoded.features, shape))

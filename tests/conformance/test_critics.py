@@ -10,6 +10,7 @@ import torch
 from hatchel.distributed import mean
 from hatchel.estimates import Estimates
 from hatchel.estimators.density_ratio import DensityRatio
+from hatchel.estimators.discriminator import Discriminator
 from hatchel.estimators.estimator import Critic
 from hatchel.estimators.mine import MINE
 from hatchel.latents.diagonal import DiagonalGaussian
@@ -23,6 +24,7 @@ SMALL: dict[str, Critic] = {
     "density_ratio half": DensityRatio(hidden=64, layers=4, product="half"),
     "density_ratio independent": DensityRatio(hidden=64, layers=4, product="independent"),
     "mine": MINE(hidden=64),
+    "discriminator": Discriminator(hidden=(64, 64, 64)),
 }
 CRITICS = {**SMALL, **{k: c() for k, c in Critic.members().items() if k not in SMALL}}
 RHO = 0.8

@@ -40,7 +40,7 @@ def test_the_order_of_the_batch_does_not_matter(kind: str) -> None:
     order = torch.randperm(len(t.z), generator=torch.Generator().manual_seed(3))
     q = type(t.q)(t.q.mean[order], t.q.log_variance[order])
     shuffled = dataclasses.replace(t, x=t.x[order], log_px=t.log_px[order], q=q, z=t.z[order])
-    objective = Objective({"it": Weighted(term)}, t.q)
+    objective = Objective({"it": Weighted(term)}, t.q).to(t.z.dtype)
     torch.testing.assert_close(objective(t).objective, objective(shuffled).objective)
 
 

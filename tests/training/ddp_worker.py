@@ -11,9 +11,12 @@ from safetensors.torch import save_file
 
 from hatchel.distributed import own_rows, rank, world
 from hatchel.estimators.density_ratio import DensityRatio
+from hatchel.estimators.discriminator import Discriminator
 from hatchel.estimators.estimator import Critic, Density
 from hatchel.estimators.mine import MINE
 from hatchel.estimators.minibatch import Stratified
+from hatchel.latents.assigned import Assigned
+from hatchel.latents.code_noise import CodeNoise
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
 from hatchel.latents.mixed import Mixed
@@ -24,9 +27,12 @@ from hatchel.model import Model, System
 from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.nets.recursive import Recursive
 from hatchel.objective import Objective, Weighted
+from hatchel.terms.adversarial import Adversarial
+from hatchel.terms.closed_kl import ClosedKL
 from hatchel.terms.covariance import CovarianceDiagonal, CovarianceOffDiagonal, PosteriorVariance
 from hatchel.terms.dimension_kl import DimensionKL
 from hatchel.terms.disintegration import Disintegration
+from hatchel.terms.generated_information import GeneratedInformation
 from hatchel.terms.kl import KL
 from hatchel.terms.mmd import MMD
 from hatchel.terms.mutual_information import MutualInformation
@@ -50,6 +56,7 @@ def objectives() -> dict[str, dict[str, object]]:
         "density_ratio half": DensityRatio(hidden=16, product="half"),
         "density_ratio independent": DensityRatio(hidden=16, product="independent"),
         "mine": MINE(hidden=16),
+        "discriminator": Discriminator(hidden=(16,)),
     }
     critics = {**{k: c() for k, c in Critic.members().items()}, **small}
     for kind, critic in critics.items():
@@ -94,6 +101,9 @@ def cases() -> dict[str, tuple[Latent, dict[str, object]]]:
     found["mixed critic"] = (Mixed(GROUPS), {"rec": rec, "kl": KL(), "tc": 5 * critic})
     for name, latent in HIERARCHIES.items():
         found[name] = (latent, {"rec": rec, "kl": PerLevel((1, 10, 40)) * KL()})
+    found["cascade"] = (Assigned(Diagonal(4), balance=0.5), {"rec": rec, "kl": KL(), "closed": 9 * ClosedKL()})
+    generator = {"game": Adversarial(Discriminator(hidden=(16,))), "information": -1 * GeneratedInformation()}
+    found["generator"] = (CodeNoise(2, (3,), 4, "uniform"), generator)
     known = {latent.kind for latent, _ in found.values()}
     found |= {k: (m(), {"rec": rec, "kl": KL()}) for k, m in Latent.members().items() if k not in known}
     return found
@@ -108,7 +118,7 @@ def measure(latent: Latent, terms: dict[str, object]) -> dict[str, torch.Tensor]
     model = Model(encoder, latent, MlpDecoder((24,)), Bernoulli(), shape)
     q, encoded = model.eval().encode(torch.zeros(1, *shape))
     model.train()
-    system = System(model, Objective(entries, q, encoded.features))
+    system = System(model, Objective(entries, q, encoded.features, shape))
     x, other = torch.rand(2, BATCH, *shape, generator=torch.Generator().manual_seed(1)).unbind(0)
     module = torch.nn.parallel.DistributedDataParallel(system) if world() > 1 else system
     independent = own_rows(other) if system.objective.wants_independent_batch else None
