@@ -26,7 +26,8 @@ CHANNELS = (32, 32, 64, 64)
 class HfvaeMnist(Encoder):
     """FC 400, FC 200, ReLU; Gaussian sites from the 200, discrete ones from the 400 (HFVAE, Table 3).
 
-    >>> sum(p.numel() for p in HfvaeMnist().build((1, 28, 28), (2,) * 10 + (10,)).parameters())
+    >>> from hatchel.nets.part import Classes
+    >>> sum(p.numel() for p in HfvaeMnist().build((1, 28, 28), (2,) * 10 + (Classes(10),)).parameters())
     402230
     """
 
@@ -45,7 +46,8 @@ class HfvaeMnist(Encoder):
 class HfvaeDsprites(Encoder):
     """FC 1200, FC 1200, FC 400, ReLU; Gaussian sites from the 400, discrete ones from the second 1200 (Table 4).
 
-    >>> sum(p.numel() for p in HfvaeDsprites().build((1, 64, 64), (2,) * 10 + (3,)).parameters())
+    >>> from hatchel.nets.part import Classes
+    >>> sum(p.numel() for p in HfvaeDsprites().build((1, 64, 64), (2,) * 10 + (Classes(3),)).parameters())
     6849623
     """
 
@@ -68,7 +70,8 @@ class HfvaeCeleba(Encoder):
     While training, BatchNorm ties the items of a batch together: q(z|x) then depends on the batch, and with several
     processes each normalises by its own share. The convolutions have no bias, which BatchNorm would take out again.
 
-    >>> sum(p.numel() for p in HfvaeCeleba().build((3, 64, 64), (2,) * 20 + (3,)).parameters())
+    >>> from hatchel.nets.part import Classes
+    >>> sum(p.numel() for p in HfvaeCeleba().build((3, 64, 64), (2,) * 20 + (Classes(3),)).parameters())
     392363
     """
 

@@ -13,6 +13,14 @@ Shape = tuple[int, ...]
 """Of one item: (C, H, W) for images, (F,) for the rows of a table."""
 
 
+class Classes(int):
+    """The width of a discrete site: one number a class. A plain int is that of a site with real coordinates.
+
+    >>> sum((2, 2, Classes(2))), isinstance(Classes(2), Classes)
+    (6, True)
+    """
+
+
 class Encoded(NamedTuple):
     """What an encoder's module returns."""
 
@@ -25,7 +33,10 @@ class Encoder(Spec, ABC, family="encoder", home="hatchel.nets"):
 
     @abstractmethod
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        """A module x (B, *shape) -> Encoded, with `widths[s]` numbers for latent site s (a Gaussian coordinate: 2)."""
+        """A module x (B, *shape) -> Encoded, with `widths[s]` numbers for latent site s.
+
+        A Gaussian coordinate has width 2, a variable of K classes `Classes(K)`.
+        """
 
 
 class Decoder(Spec, ABC, family="decoder", home="hatchel.nets"):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from hatchel.nets.grid import ToRow
-from hatchel.nets.part import Encoded
+from hatchel.nets.part import Classes, Encoded
 
 
 class Stack(nn.Module):
@@ -42,10 +42,7 @@ class Headed(nn.Module):
 
 
 class Branched(nn.Module):
-    """A stack whose last layer gives the Gaussian sites (two numbers each); the one before gives the others.
-
-    A Concrete variable of two classes also has two numbers; it is then read from the last layer.
-    """
+    """A stack whose last layer gives the real sites; the one before gives the discrete ones."""
 
     index: Tensor
 
@@ -57,8 +54,8 @@ class Branched(nn.Module):
     ) -> None:
         super().__init__()
         *trunk, before, last = layers
-        others = sum(w for w in widths if w != 2)
-        # Without a Gaussian site nothing would read the last layer.
+        others = sum(w for w in widths if isinstance(w, Classes))
+        # Without a real site nothing would read the last layer.
         names = [*trunk, before, last] if others < sum(widths) else [*trunk, before]
         self.stack = Stack({name: layers[name] for name in names})
         self.before, self.last = before, last
@@ -82,7 +79,8 @@ def _order(widths: tuple[int, ...], others: int) -> Tensor:
     side, head = 0, others
     order: list[int] = []
     for width in widths:
-        start = head if width == 2 else side
+        discrete = isinstance(width, Classes)
+        start = side if discrete else head
         order.extend(range(start, start + width))
-        head, side = (head + width, side) if width == 2 else (head, side + width)
+        head, side = (head, side + width) if discrete else (head + width, side)
     return torch.tensor(order)

@@ -5,6 +5,10 @@ import torch
 from torch import nn
 
 from hatchel.errors import HatchelError
+from hatchel.latents.diagonal import Diagonal
+from hatchel.latents.mixed import Mixed
+from hatchel.latents.scaled_hierarchy import ScaledHierarchy
+from hatchel.latents.variables import Concrete, Gaussian
 from hatchel.nets.hfvae import (
     HfvaeCeleba,
     HfvaeCelebaDecoder,
@@ -13,7 +17,7 @@ from hatchel.nets.hfvae import (
     HfvaeMnist,
     HfvaeMnistDecoder,
 )
-from hatchel.nets.part import Encoder
+from hatchel.nets.part import Classes, Encoder
 
 
 def count(net: nn.Module) -> int:
@@ -25,19 +29,19 @@ def fc(*sizes: int) -> int:
 
 
 def test_table_3_by_hand() -> None:
-    net = HfvaeMnist().build((1, 28, 28), (2,) * 10 + (10,))
+    net = HfvaeMnist().build((1, 28, 28), (2,) * 10 + (Classes(10),))
     assert count(net) == fc(784, 400, 200) + fc(400, 10) + fc(200, 20)
     assert count(HfvaeMnistDecoder().build(20, (1, 28, 28))) == fc(20, 200, 400, 784)
 
 
 def test_table_4_by_hand() -> None:
-    net = HfvaeDsprites().build((1, 64, 64), (2,) * 10 + (3,))
+    net = HfvaeDsprites().build((1, 64, 64), (2,) * 10 + (Classes(3),))
     assert count(net) == fc(4096, 1200, 1200, 400) + fc(1200, 3) + fc(400, 20)
     assert count(HfvaeDspritesDecoder().build(13, (1, 64, 64))) == fc(13, 400, 1200, 1200, 4096)
 
 
 def test_table_5_by_hand() -> None:
-    net = HfvaeCeleba().build((3, 64, 64), (2,) * 20 + (3,))
+    net = HfvaeCeleba().build((3, 64, 64), (2,) * 20 + (Classes(3),))
     convolutions = 16 * (3 * 32 + 32 * 32 + 32 * 64 + 64 * 64) + 2 * (32 + 32 + 64 + 64)  # BatchNorm: gain, offset
     assert count(net) == convolutions + fc(1024, 256) + fc(1024, 3) + fc(256, 40)
     up = 16 * (64 * 64 + 64 * 32 + 32 * 32 + 32 * 3) + 2 * (64 + 32 + 32) + 3
@@ -47,7 +51,7 @@ def test_table_5_by_hand() -> None:
 @pytest.mark.parametrize("encoder, size", [(HfvaeMnist(), 28), (HfvaeDsprites(), 64), (HfvaeCeleba(), 64)])
 def test_discrete_sites_skip_the_last_hidden_layer(encoder: Encoder, size: int) -> None:
     torch.manual_seed(0)
-    net = encoder.build((1, size, size), (2, 5, 2))
+    net = encoder.build((1, size, size), (2, Classes(5), 2))
     encoded = net(torch.rand(4, 1, size, size))
     *_, before, last = encoded.features
     late = dict(net.stack.layers.items())[last]
@@ -75,3 +79,20 @@ def test_tanh_where_the_tables_have_it() -> None:
 def test_one_hidden_layer_leaves_no_place_for_the_branch() -> None:
     with pytest.raises(HatchelError, match="hidden: name at least two"):
         HfvaeMnist(hidden=(400,))
+
+
+def test_a_variable_of_two_classes_is_not_taken_for_a_gaussian_coordinate() -> None:
+    latent = Mixed({"class": Concrete(2), "style": Gaussian(1)})
+    assert latent.widths == (2, 2)
+    net = HfvaeMnist(hidden=(6, 5)).build((1, 4, 4), latent.widths)
+    encoded = net(torch.rand(3, 1, 4, 4, generator=torch.Generator().manual_seed(0)))
+    torch.testing.assert_close(encoded.parameters[:, :2], net.side[1](encoded.features["hidden1"]))
+    torch.testing.assert_close(encoded.parameters[:, 2:], net.head(encoded.features["hidden2"]))
+    assert (net.side[1].in_features, net.head.in_features) == (6, 5)
+
+
+def test_several_levels_of_one_coordinate_are_not_taken_for_classes() -> None:
+    latent = ScaledHierarchy(Diagonal(2), levels=2, spaces="parallel")  # four numbers a coordinate
+    net = HfvaeMnist(hidden=(6, 5)).build((1, 4, 4), latent.widths)
+    assert net.side is None
+    assert net.head.out_features == 8

@@ -1,6 +1,7 @@
 import torch
 from torch import nn
 
+from hatchel.nets.part import Classes
 from hatchel.nets.stack import Branched, Headed
 
 
@@ -16,7 +17,7 @@ def test_features_are_the_layers_outputs_not_copies() -> None:
 
 
 def test_sites_stand_in_their_order_whichever_layer_they_come_from() -> None:
-    widths = (3, 2, 1, 2)
+    widths = (Classes(3), 2, Classes(1), 2)
     net = Branched({"before": nn.Identity(), "last": nn.Linear(1, 1, bias=False)}, (1, 1), widths)
     assert net.side is not None
     assert net.head is not None
@@ -31,6 +32,6 @@ def test_sites_stand_in_their_order_whichever_layer_they_come_from() -> None:
 
 def test_a_layer_that_nobody_reads_is_not_built() -> None:
     layers = {"before": nn.Linear(4, 4), "last": nn.Linear(4, 4)}
-    net = Branched(layers, (4, 4), (5, 3))
+    net = Branched(layers, (4, 4), (Classes(5), Classes(3)))
     assert set(net(torch.ones(1, 4)).features) == {"before"}
     assert sum(p.numel() for p in net.parameters()) == (4 * 4 + 4) + (4 * 8 + 8)
