@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hatchel.files import write_json
+from hatchel.latents.correlated import CorrelatedGaussian
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.suite import Scores, measure
@@ -37,6 +38,8 @@ class Codes:
     std: NDArray[np.float32] | None  # (n, D); None where some columns are not real coordinates
     sample: NDArray[np.float32]  # (n, D)
     clusters: NDArray[np.int64] | None = None  # (n, discrete variables)
+    noise: NDArray[np.float32] | None = None
+    """(D, D): the correlations of the posterior's noise; None where its coordinates are independent."""
     real: Codes | None = None
     """The real coordinates alone, where there are others too."""
 
@@ -131,7 +134,8 @@ def _codes(posteriors: Sequence[Posterior], seed: int, level: int) -> Codes:
     clusters = [c for c in found if c is not None]
     real = posteriors[0].real
     if len(real) == mean.shape[1]:
-        return Codes(mean, std, sample)
+        first = posteriors[0]
+        return Codes(mean, std, sample, noise=first.noise.numpy() if isinstance(first, CorrelatedGaussian) else None)
     return Codes(
         mean,
         None,
@@ -159,6 +163,7 @@ def probes(run: Run, found: Encodings, seed: int = 0) -> dict[str, Probe]:
             continuous=declared,
             samples=codes.sample,
             std=codes.std,
+            noise=codes.noise,
             features=features,
             clusters=codes.clusters,
             images=run_images(run, found.items[:PICTURES], level),

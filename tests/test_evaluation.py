@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-from hatchel.evaluation import encodings, probes
+from hatchel.data.xy_squares import XYSquares
+from hatchel.evaluation import Encodings, _codes, encodings, probes
+from hatchel.latents.correlated import Correlated, CorrelatedGaussian
+from hatchel.metrics._information_isolation import InformationIsolation
+from hatchel.metrics.suite import measure
+from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.presets.preset import preset
 from hatchel.run import Run, train
 
@@ -50,3 +57,22 @@ def test_the_same_seed_gives_the_same_samples(mixed: Run) -> None:
     a, b, c = (encodings(mixed, seed=s).sample for s in (0, 0, 1))
     np.testing.assert_array_equal(a, b)
     assert not np.array_equal(a, c)
+
+
+def test_correlated_noise_reaches_the_metric(tmp_path: Path) -> None:
+    correlation, std, n, dim = 0.6, 0.5, 3000, 3
+    spec = preset("vae", data=XYSquares(size=16)).with_fields(
+        steps=1, batch_size=8, latent=Correlated(dim, correlation), encoder=Mlp((4,)), decoder=MlpDecoder((4,))
+    )
+    run = train(spec, out=tmp_path / "run", progress=False)
+    assert encodings(run).levels[0].noise is not None
+    # Means drawn from N(0, I) make q(z) = N(0, I + s^2 C) as n grows, whose informations are log-determinants.
+    mean = torch.randn(n, dim, generator=torch.Generator().manual_seed(0))
+    q = CorrelatedGaussian(mean, torch.full((n, dim), 2 * math.log(std)), correlation)
+    found = Encodings(np.arange(n) % 64, (_codes([q], 0, 0),), {})
+    score = measure(probes(run, found)["mean"], [InformationIsolation(draws=3000)])["information_isolation(draws=3000)"]
+    c = np.full((dim, dim), correlation) + (1 - correlation) * np.eye(dim)
+    conditional = -0.5 * np.log(np.linalg.det(c))
+    marginal = 0.5 * (dim * np.log(1 + std**2) - np.log(np.linalg.det(np.eye(dim) + std**2 * c)))
+    assert score.parts["conditional"] == pytest.approx(conditional, rel=1e-5)
+    assert score.value == pytest.approx(conditional - marginal, abs=0.05)

@@ -124,6 +124,12 @@ class CorrelatedGaussian(Posterior):
         n, r = len(block), self.correlation
         return -0.5 * ((n - 1) * math.log1p(-r) + math.log1p((n - 1) * r))
 
+    @property
+    def noise(self) -> Tensor:
+        """C, the correlations of the noise: (D, D)."""
+        dim = self.mean.shape[1]
+        return torch.full((dim, dim), self.correlation).fill_diagonal_(1.0)
+
     def mean_covariance(self) -> Tensor:
         """r E[sigma_i sigma_j] off the diagonal."""
         sigma = (0.5 * self.log_variance).exp()
