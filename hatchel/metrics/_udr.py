@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from hatchel.errors import HatchelError
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
@@ -23,28 +24,40 @@ class UDR(Metric):
 
     For a pair of models with R = |similarity| of their dimensions: 1/(a + b) (sum_j r_j^2 / sum_i R_ij + sum_i r_i^2 /
     sum_j R_ij), r the largest of a column or row, sums over the a and b informative dimensions. The value is the median
-    over the other models.
+    over the other models. The paper calls a dimension informative by its mean KL(q(z_d|x) || N(0, 1)), for which the
+    deviations of all models are needed; without them there is the variance of its mean.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("others",)
+    also_needs: ClassVar[Mapping[tuple[str, str], str]] = {("informative", "kl"): "others_std"}
 
     similarity: Literal["spearman", "lasso"] = "spearman"
     "Rank correlation, or the weights of a lasso regression from one model's dimensions to the other's."
     threshold: NonNegative = 0.01
-    "A dimension is informative if the variance of its mean exceeds this (the paper: if its KL does)."
+    "What an informative dimension's variance or KL exceeds."
     alpha: Positive = 0.1
     "Strength of the lasso's penalty, on standardised dimensions."
+    informative: Literal["variance", "kl"] = "variance"
+    "By the variance of the mean, or by the KL as in the paper, which needs deviations."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         """See the class."""
         assert probe.others is not None
-        own = self._informative(probe.codes)
-        values = [self._pair(own, self._informative(other)) for other in probe.others]
+        if self.informative == "kl" and probe.std is None:
+            raise HatchelError("udr: informative='kl' needs std, the deviations of the codes")
+        own = self._chosen(probe.codes, probe.std)
+        stds = probe.others_std or (None,) * len(probe.others)
+        others = [self._chosen(codes, std) for codes, std in zip(probe.others, stds, strict=True)]
+        values = [self._pair(own, other) for other in others]
         parts = {f"model_{i + 1}": v for i, v in enumerate(values)}
         return self.result(probe, float(np.median(values)), parts=parts)
 
-    def _informative(self, codes: Float) -> Float:
-        return codes[:, codes.var(axis=0) > self.threshold]
+    def _chosen(self, codes: Float, std: Float | None) -> Float:
+        if self.informative == "variance" or std is None:
+            return codes[:, codes.var(axis=0) > self.threshold]
+        kl = 0.5 * (codes**2 + std**2 - 1 - 2 * np.log(std)).mean(axis=0)
+        # A dimension may cost KL and yet be the same for every row: nothing can be ranked by it.
+        return codes[:, (kl > self.threshold) & (codes.std(axis=0) > 0)]
 
     def _pair(self, left: Float, right: Float) -> float:
         count = left.shape[1] + right.shape[1]
@@ -98,13 +111,17 @@ def udr(
     similarity: Literal["spearman", "lasso"] = "spearman",
     threshold: float = 0.01,
     alpha: float = 0.1,
+    informative: Literal["variance", "kl"] = "variance",
+    std: Any = None,
+    others_std: Sequence[Any] | None = None,
     seed: Seed = 0,
     bootstrap: int = 0,
 ) -> Score:
-    """UDR of `codes` (n, D) among other models' codes of the same n rows; see UDR.
+    """UDR of `codes` (n, D) among other models' codes of the same n rows, with deviations for the KL; see UDR.
 
     >>> z = np.random.default_rng(0).normal(size=(2000, 3))
     >>> float(udr(z, [-z[:, [2, 0, 1]]])) > 0.9  # the same dimensions in another order and sign
     True
     """
-    return UDR(similarity, threshold, alpha).score(Probe(codes, others=others), seed, bootstrap)
+    probe = Probe(codes, others=others, std=std, others_std=others_std)
+    return UDR(similarity, threshold, alpha, informative).score(probe, seed, bootstrap)

@@ -26,6 +26,7 @@ NEEDS: Mapping[str, str] = {
     "std": "the standard deviations of q(z|x)",
     "features": "the features of the encoder's layers",
     "others": "codes of other models for the same rows",
+    "others_std": "standard deviations of the other models' codes",
     "clusters": "a discrete latent: one cluster number per row",
     "images": "images and their reconstructions",
 }

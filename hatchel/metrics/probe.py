@@ -21,8 +21,9 @@ TRAIN, TEST = 10_000, 5_000
 class Probe:
     """What is known of n rows: codes (n, D), factors (n, K), and optionally samples, deviations, features, ...
 
-    `std` are the deviations of q(z|x), (n, D) or (D,); `noise` the correlation matrix (D, D) of its noise, independent
-    by default. `images` are images and reconstructions of all rows or of the first so many.
+    `std` are the deviations of q(z|x), (n, D) or (D,), `others_std` those of the other models; `noise` the correlation
+    matrix (D, D) of its noise, independent by default. `images` are images and reconstructions of all rows or of the
+    first so many.
 
     `train` and `test` are row numbers, or how many rows to draw without replacement (default 10,000 and 5,000; of
     fewer than 15,000 rows two thirds and one third). Every metric that fits a predictor uses this one split. A factor
@@ -42,6 +43,7 @@ class Probe:
         noise: Any = None,
         features: Mapping[str, Any] | None = None,
         others: Sequence[Any] | None = None,
+        others_std: Sequence[Any] | None = None,
         clusters: Any = None,
         images: tuple[Any, Any] | None = None,
         train: int | NDArray[np.int64] | None = None,
@@ -61,6 +63,7 @@ class Probe:
         self.noise = None if noise is None else self._correlation(noise)  # (D, D)
         self.features = features and {k: matrix(v, f"features {k}", rows) for k, v in features.items()}
         self.others = None if others is None else tuple(matrix(o, "others", rows) for o in others)
+        self.others_std = None if others_std is None else self._other_deviations(others_std)
         self.clusters = None if clusters is None else table(clusters, "clusters", rows)[0]
         self.images = None if images is None else (array(images[0], "images"), array(images[1], "reconstructions"))
         self.seed = seed
@@ -191,6 +194,7 @@ class Probe:
             setattr(child, name, None if held is None else held[rows])
         child.features = self.features and {k: v[rows] for k, v in self.features.items()}
         child.others = self.others and tuple(o[rows] for o in self.others)
+        child.others_std = self.others_std and tuple(s[rows] for s in self.others_std)
         if self.images is not None:
             pictured = rows[rows < len(self.images[0])]
             child.images = (self.images[0][pictured], self.images[1][pictured])
@@ -220,14 +224,21 @@ class Probe:
                 labels[:, k] = information.relabel(values[:, k])[0]
         return (labels,)
 
-    def _deviations(self, std: Any) -> Matrix:
-        given = array(std, "std")
-        if given.ndim == 1 and len(given) == self.dims:
-            given = np.broadcast_to(given, self.codes.shape)
-        result = matrix(given, "std", self.n)
-        if result.shape != self.codes.shape or (result <= 0).any():
-            raise HatchelError(f"std: expected positive numbers of shape {self.codes.shape}")
+    def _deviations(self, std: Any, codes: Matrix | None = None, name: str = "std") -> Matrix:
+        shape = (self.codes if codes is None else codes).shape
+        given = array(std, name)
+        if given.ndim == 1 and len(given) == shape[1]:
+            given = np.broadcast_to(given, shape)
+        result = matrix(given, name, self.n)
+        if result.shape != shape or (result <= 0).any():
+            raise HatchelError(f"{name}: expected positive numbers of shape {shape}")
         return result
+
+    def _other_deviations(self, stds: Sequence[Any]) -> tuple[Matrix, ...]:
+        if self.others is None or len(stds) != len(self.others):
+            raise HatchelError(f"others_std: expected one for each of the {len(self.others or ())} others")
+        pairs = zip(stds, self.others, strict=True)
+        return tuple(self._deviations(std, codes, "others_std") for std, codes in pairs)
 
     def _correlation(self, noise: Any) -> Matrix:
         result = matrix(noise, "noise")

@@ -69,6 +69,7 @@ def evaluate(
     noise: Any = None,
     features: Mapping[str, Any] | None = None,
     others: Sequence[Any] | None = None,
+    others_std: Sequence[Any] | None = None,
     clusters: Any = None,
     images: tuple[Any, Any] | None = None,
     names: Sequence[str] | None = None,
@@ -83,8 +84,9 @@ def evaluate(
     Every metric starts from its own generator of the one seed, so a score does not depend on the others asked for.
     """
     probe = Probe(
-        codes, factors, samples=samples, std=std, noise=noise, features=features, others=others, clusters=clusters,
-        images=images, names=names, continuous=continuous, train=train, test=test, seed=seed,
+        codes, factors, samples=samples, std=std, noise=noise, features=features, others=others,
+        others_std=others_std, clusters=clusters, images=images, names=names, continuous=continuous, train=train,
+        test=test, seed=seed,
     )  # fmt: skip
     return measure(probe, which, seed, bootstrap)
 
