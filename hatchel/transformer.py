@@ -11,7 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from hatchel.data.memory import from_array
+from hatchel.errors import HatchelError
 from hatchel.latents.diagonal import Diagonal
+from hatchel.latents.latent import Latent
 from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.presets.preset import preset
 from hatchel.run import train
@@ -22,13 +24,16 @@ class Disentangler(TransformerMixin, BaseEstimator):
     """Codes of the rows of X by any method: `Disentangler("beta_vae", parameters={"beta": 4}).fit_transform(X)`.
 
     X is (n, features), numbers in any unit: they are scaled inside. Images are better served by `hatchel.train`.
-    `transform` gives the posterior means (n, n_components), `inverse_transform` the decoder's means in X's own units.
+    `transform` gives the posterior means (n, D), `inverse_transform` the decoder's means in X's own units.
+
+    `n_components` is D. Left out, it is 10, or what the method's own latent has (`hf_vae`, `de_vae`, ...). It changes
+    the number of Gaussian coordinates of that latent; one with discrete variables has its size in `parameters`.
     """
 
     def __init__(
         self,
         method: str = "beta_tcvae",
-        n_components: int = 10,
+        n_components: int | None = None,
         *,
         parameters: dict[str, Any] | None = None,
         steps: int = 1000,
@@ -53,8 +58,9 @@ class Disentangler(TransformerMixin, BaseEstimator):
         if not isinstance(seed, int | np.integer):
             seed = int(check_random_state(seed).randint(2**31 - 1))
         data = from_array(rows)
-        spec = preset(self.method, data="xy_squares", **(self.parameters or {})).with_fields(
-            latent=Diagonal(self.n_components),
+        spec = preset(self.method, data="xy_squares", **(self.parameters or {}))
+        spec = spec.with_fields(
+            latent=spec.latent if self.n_components is None else resized(spec.latent, self.n_components),
             encoder=Mlp(self.hidden),
             decoder=MlpDecoder(self.hidden[::-1]),
             steps=self.steps,
@@ -70,12 +76,12 @@ class Disentangler(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Posterior means: (n, n_components)."""
+        """Posterior means: (n, D)."""
         check_is_fitted(self)
         return self.run_.encode(self._rows(X, reset=False)).astype(np.float64)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The decoder's mean for each code (n, n_components), in the units of the data."""
+        """The decoder's mean for each code (n, D), in the units of the data."""
         check_is_fitted(self)
         return self.run_.decode(np.asarray(X)).astype(np.float64)
 
@@ -85,4 +91,23 @@ class Disentangler(TransformerMixin, BaseEstimator):
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_components
+        return self.run_.spec.latent.width
+
+
+def resized(latent: Latent, dim: int) -> Latent:
+    """The latent with so many Gaussian coordinates, if they are all it is made of.
+
+    >>> resized(Diagonal(10), 3)
+    Diagonal(dim=3)
+    """
+    if latent.width == dim:
+        return latent
+    found = {"dim": dim, "over": Diagonal(dim)}
+    fields = [name for name in type(latent).__dataclass_fields__ if name in found]
+    changed = latent.with_fields(**{name: found[name] for name in fields})
+    if changed.width != dim:
+        raise HatchelError(
+            f"n_components: the latent of this method is {latent.kind!r} with {latent.width} numbers, not {dim}; "
+            "leave n_components out and set the latent's size in parameters"
+        )
+    return changed

@@ -9,6 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+from hatchel.errors import HatchelError
+from hatchel.latents.mixed import Mixed
+from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.transformer import Disentangler
 
 
@@ -50,3 +53,40 @@ def test_same_seed_same_codes_and_pipelines() -> None:
     a, b = (small().fit_transform(x) for _ in range(2))
     np.testing.assert_array_equal(a, b)
     assert make_pipeline(StandardScaler(), small()).fit_transform(x).shape == (100, 2)
+
+
+@pytest.mark.parametrize(
+    "method, parameters, n_components, kind, width",
+    [
+        ("vae", {}, None, "diagonal", 10),
+        ("hf_vae", {"style": 3, "classes": 4}, None, "mixed", 7),
+        ("de_vae", {"dim": 3}, None, "scaled_hierarchy", 3),
+        ("de_vae", {}, 4, "scaled_hierarchy", 4),
+    ],
+)
+def test_a_method_keeps_its_own_latent(
+    method: str, parameters: dict, n_components: int | None, kind: str, width: int
+) -> None:
+    _, x = factors(40)
+    model = Disentangler(method, n_components, parameters=parameters, steps=2, batch_size=8, hidden=(8,)).fit(x)
+    assert model.run_.spec.latent.kind == kind
+    codes = model.transform(x)
+    np.testing.assert_allclose(codes, model.run_.encode(x), rtol=1e-6)
+    assert codes.shape == (40, width)
+    np.testing.assert_allclose(model.inverse_transform(codes), model.run_.decode(codes), rtol=1e-6)
+    if isinstance(model.run_.spec.latent, Mixed):
+        np.testing.assert_allclose(codes[:, :4].sum(1), 1, rtol=1e-5)  # class probabilities
+    if isinstance(model.run_.spec.latent, ScaledHierarchy):
+        assert model.run_.levels > 1
+
+
+def test_recurd_keeps_its_number_of_sites() -> None:
+    # Its terms read feature maps of a recursive encoder, which rows have none of: all but its depth 0 is for images.
+    _, x = factors(40)
+    model = Disentangler("recurd", parameters={"depth": 0}, steps=2, batch_size=8, hidden=(8,)).fit(x)
+    assert model.transform(x).shape == (40, 8)
+
+
+def test_the_size_of_a_mixed_latent_is_its_own() -> None:
+    with pytest.raises(HatchelError, match="n_components: the latent of this method is 'mixed' with 20 numbers, not 3"):
+        Disentangler("hf_vae", 3).fit(factors(40)[1])
