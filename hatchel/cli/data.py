@@ -29,7 +29,8 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="For programs.")]
 
     from hatchel.data.source import Source
 
-    entries = [_entry(kind, source) for kind, source in Source.members().items()]
+    # `memory` stands for an array that a program held: nothing that could be loaded by name.
+    entries = [_entry(kind, source) for kind, source in Source.members().items() if kind != "memory"]
     if as_json:
         print(json.dumps(entries, indent=2))
         return

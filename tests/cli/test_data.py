@@ -32,6 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_list_says_what_is_here(folder: Path) -> None:
     entries = {e["kind"]: e for e in json.loads(run("list", "--json"))}
     assert entries["dsprites"]["state"] == "built in"
+    assert "memory" not in entries  # an array that a program held: no name would load it
     assert entries["images"]["state"] == "your own"
     assert entries["mnist"]["state"] == entries["mnist_rotation"]["state"] == "needs files"
     assert entries["mnist"]["folder"] == str(folder / "data" / "mnist") == entries["pruned_mnist"]["folder"]
