@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import threading
 from pathlib import Path
@@ -12,7 +13,10 @@ import pytest
 import torch
 
 from hatchel.data import load
+from hatchel.data.xy_squares import XYSquares
 from hatchel.errors import HatchelError
+from hatchel.latents.diagonal import Diagonal
+from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.presets.preset import preset
 from hatchel.run import Run, resume_run, train
 from hatchel.spec import updated
@@ -210,3 +214,19 @@ def test_tensorboard_files(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     train(spec(tensorboard=True), out=tmp_path, progress=False)
     assert list((tmp_path / "tensorboard").glob("events*"))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # torch's compiler deprecates parts of itself
+def test_a_compiled_step_is_the_eager_one(tmp_path: Path) -> None:
+    if shutil.which(os.environ.get("CXX", "g++")) is None:
+        pytest.skip("no C++ compiler: set CXX")
+    small = {"encoder": Mlp((8,)), "decoder": MlpDecoder((8,)), "latent": Diagonal(2), "device": "cpu"}
+    base = preset("beta_vae", data=XYSquares(size=16)).with_fields(steps=1, batch_size=16, **small)
+    eager = train(base, out=tmp_path / "eager", progress=False)
+    torch._dynamo.reset()
+    fast = train(base.with_fields(compile=True), out=tmp_path / "compiled", progress=False)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] >= 2, "encoder and decoder were compiled"
+    torch.testing.assert_close(weights(fast), weights(eager), rtol=0, atol=1e-5)
+    losses = [read_events(tmp_path / name)[-1]["loss"] for name in ("eager", "compiled")]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-5)
