@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -54,46 +55,42 @@ FASHION_FILES = _four(
 )
 
 
-class MNIST(Source, kind="mnist"):
+class Framed(Source, ABC):
+    """Pictures of 28 px from the files of MNIST, or from others of its form."""
+
+    size: Literal[28, 32] = 32
+    "Pixels a side; 32 adds two black pixels on each side, which suits convolutions."
+    path: str = local(default="")
+    "The folder with the four files; empty: the data folder."
+
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        """By the fields alone."""
+        return (1, self.size, self.size)
+
+
+class MNIST(Framed, kind="mnist"):
     """Handwritten digits (LeCun et al. 2010): 60,000 for training, 10,000 for testing; the digit is known."""
 
     files: ClassVar[tuple[RemoteFile, ...]] = MNIST_FILES
     part: Literal["train", "test", "all"] = "train"
     "Which of the images."
-    size: Literal[28, 32] = 32
-    "Pixels a side; 32 adds two black pixels on each side, which suits convolutions."
-    path: str = local(default="")
-    "The folder with the four files; empty: the data folder."
-
-    @property
-    def known_shape(self) -> tuple[int, int, int]:
-        """By the fields alone."""
-        return (1, self.size, self.size)
 
     def load(self) -> Dataset:
         """Images with their digit."""
-        return _labelled(self.kind, self.part, self.size, self.path, self.files, DIGITS)
+        return _labelled(self, self.part, DIGITS)
 
 
-class FashionMNIST(Source, kind="fashion_mnist"):
+class FashionMNIST(Framed, kind="fashion_mnist"):
     """Pictures of clothes (Xiao et al. 2017, MIT licence, Zalando SE), in the form of MNIST; the kind is known."""
 
     files: ClassVar[tuple[RemoteFile, ...]] = FASHION_FILES
     part: Literal["train", "test", "all"] = "train"
     "Which of the images."
-    size: Literal[28, 32] = 32
-    "Pixels a side; 32 adds two black pixels on each side, which suits convolutions."
-    path: str = local(default="")
-    "The folder with the four files; empty: the data folder."
-
-    @property
-    def known_shape(self) -> tuple[int, int, int]:
-        """By the fields alone."""
-        return (1, self.size, self.size)
 
     def load(self) -> Dataset:
         """Images with their kind of clothing."""
-        return _labelled(self.kind, self.part, self.size, self.path, self.files, Factor("clothing", CLOTHES))
+        return _labelled(self, self.part, Factor("clothing", CLOTHES))
 
 
 def read_half(
@@ -117,8 +114,8 @@ def sampled(name: str, images: Pixels, factors: tuple[Factor, ...], codes: Integ
     return Dataset(name, ArrayStore(images), FactorSpace(factors, complete=False), codes)
 
 
-def _labelled(kind: str, part: str, size: int, path: str, files: tuple[RemoteFile, ...], factor: Factor) -> Dataset:
+def _labelled(source: Framed, part: str, factor: Factor) -> Dataset:
     halves: tuple[Half, ...] = ("train", "test") if part == "all" else ("train",) if part == "train" else ("test",)
-    read = [read_half(kind, path, half, files) for half in halves]
+    read = [read_half(source.kind, source.path, half, source.files) for half in halves]
     images, labels = np.concatenate([r[0] for r in read]), np.concatenate([r[1] for r in read])
-    return sampled(kind, framed(images, size), (factor,), labels.astype(np.int64)[:, None])
+    return sampled(source.kind, framed(images, source.size), (factor,), labels.astype(np.int64)[:, None])

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor
-from hatchel.data.mnist import DIGITS, framed, read_half, sampled
-from hatchel.data.source import Source
+from hatchel.data.mnist import DIGITS, Framed, framed, read_half, sampled
 from hatchel.data.store import Pixels
-from hatchel.spec import local
 
 ANGLES = (0, 15, 30, 45, 60, 75)
 
 
-class MNISTRotation(Source, kind="mnist_rotation"):
+class MNISTRotation(Framed, kind="mnist_rotation"):
     """Six domains of 1,000 digits each, turned by 0, 15, ..., 75 degrees (Ghifary et al. 2015): angle x digit.
 
     Item 1000·a + j is digit j turned by angle a, counter-clockwise; each domain has 100 of each digit.
@@ -27,15 +25,6 @@ class MNISTRotation(Source, kind="mnist_rotation"):
     "Draws the digits from the training half of MNIST."
     redraw: bool = False
     "Draw other digits for each angle; false turns the same ones, as the authors did."
-    size: Literal[28, 32] = 32
-    "Pixels a side; 32 adds two black pixels on each side."
-    path: str = local(default="")
-    "The folder with the files of MNIST; empty: the data folder."
-
-    @property
-    def known_shape(self) -> tuple[int, int, int]:
-        """By the fields alone."""
-        return (1, self.size, self.size)
 
     def load(self) -> Dataset:
         """All six domains, one after the other."""

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.data.dataset import Dataset
-from hatchel.data.mnist import DIGITS, framed, read_half, sampled
-from hatchel.data.source import Source
+from hatchel.data.mnist import DIGITS, Framed, framed, read_half, sampled
 from hatchel.data.store import Pixels
-from hatchel.spec import Share, local
+from hatchel.spec import Share
 
 
-class PrunedMNIST(Source, kind="pruned_mnist"):
+class PrunedMNIST(Framed, kind="pruned_mnist"):
     """MNIST without the sevens of thickest stroke and the zeros of narrowest shape (Esmaeili et al. 2019, Fig. 9).
 
     The paper does not say how much it prunes or how it measures; here thickness and width are measured in the image.
@@ -27,15 +26,6 @@ class PrunedMNIST(Source, kind="pruned_mnist"):
     "The share of the sevens, the thickest, that is taken out."
     narrow: Share = 0.25
     "The share of the zeros, the narrowest, that is taken out."
-    size: Literal[28, 32] = 32
-    "Pixels a side; 32 adds two black pixels on each side."
-    path: str = local(default="")
-    "The folder with the files of MNIST; empty: the data folder."
-
-    @property
-    def known_shape(self) -> tuple[int, int, int]:
-        """By the fields alone."""
-        return (1, self.size, self.size)
 
     def load(self) -> Dataset:
         """Digits of the training half."""
