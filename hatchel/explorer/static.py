@@ -29,7 +29,7 @@ POLICY = (
 
 
 def ready(folder: Path) -> Path:
-    """A folder that is empty or not there yet, or why not, before any work is done."""
+    """A folder that is empty or not there yet, or why it cannot be used, before any work is done."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise HatchelError(f"--static {folder}: is already there; remove it, or name a new folder")
     writable_folder(folder.resolve().parent)
@@ -38,13 +38,14 @@ def ready(folder: Path) -> Path:
 
 def write_static(gallery: Gallery, folder: Path, runtime: Runtime) -> Path:
     """Write index.html and all it needs; it can be opened from disk or put on any static host."""
+    ready(folder)
     models = [[_decoder(e.run, level) for level in range(len(e.spaces))] for e in gallery.exhibits]
     examples = _examples(gallery)
     about = _about(gallery, examples)
-    if ready(folder).exists():
+    if folder.exists():
         folder.rmdir()
     with whole_folder(folder) as draft:
-        _script(draft / "runtime.js", module=packed(runtime.module), wasm=packed(runtime.wasm))
+        write_runtime(draft / "runtime.js", runtime)
         encoded = [gallery.pick(item) | {"item": n} for n, item in enumerate(examples)]
         _script(draft / "models.js", models=models)
         _script(draft / "examples.js", examples=packed(json.dumps(encoded, allow_nan=False).encode()))
@@ -53,6 +54,11 @@ def write_static(gallery: Gallery, folder: Path, runtime: Runtime) -> Path:
         text = page(about, ("runtime.js", "models.js", "examples.js", "local.js"), POLICY)
         (draft / "index.html").write_text(text, encoding="utf-8")
     return folder
+
+
+def write_runtime(path: Path, runtime: Runtime) -> None:
+    """The runtime as a script."""
+    _script(path, module=packed(runtime.module), wasm=packed(runtime.wasm))
 
 
 def packed(content: bytes) -> str:

@@ -18,6 +18,7 @@ from hatchel.data.store import ArrayStore
 from hatchel.data.xy_squares import XYSquares
 from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.runtime import Runtime, runtime
+from hatchel.explorer.static import write_static
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
 from hatchel.latents.mixed import Mixed
@@ -40,7 +41,7 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
         system = build(spec, loaded.shape)
         with torch.no_grad():
             for parameter in [*system.model.decoder.parameters(), *system.model.encoder.parameters()]:
-                parameter.mul_(1.6)
+                parameter.mul_(3.0 if parameter.ndim > 1 else 1.0)
         folder = tmp_path_factory.mktemp("run")
         description = Description(spec, loaded.shape, len(loaded), loaded.fingerprint)
         description.write(folder)
@@ -64,7 +65,7 @@ def mixed(make_run: Callable[..., Run]) -> Run:
 
 @pytest.fixture(scope="session")
 def hierarchy(make_run: Callable[..., Run]) -> Run:
-    run = make_run(ScaledHierarchy(Diagonal(3), levels=3), size=32)
+    run = make_run(ScaledHierarchy(Diagonal(3), levels=2), size=32)
     with torch.no_grad():
         run.model.latent.log_scales += 0.7
     return run
@@ -92,6 +93,13 @@ def gallery(plain: Run) -> Gallery:
 @pytest.fixture(scope="session")
 def pair(mixed: Run, hierarchy: Run) -> Gallery:
     return Gallery([mixed, hierarchy])
+
+
+@pytest.fixture(scope="session")
+def folder(hierarchy: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page that needs no server, but for the runtime, which is a pretended one."""
+    place = tmp_path_factory.mktemp("static") / "page"
+    return write_static(Gallery([hierarchy]), place, Runtime(b"module", b"wasm"))
 
 
 @pytest.fixture(scope="session")
@@ -133,16 +141,3 @@ def serve() -> Iterator[Callable[[Gallery], str]]:
     for opened, thread in running:
         opened.server.should_exit = True
         thread.join(10)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[object]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = shutil.which("chromium") or "/usr/bin/chromium"
-    if not Path(program).exists():
-        pytest.skip("there is no Chromium, on the PATH or at /usr/bin/chromium")
-    with playwright.sync_playwright() as started:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-        chromium = started.chromium.launch(executable_path=program, args=flags)
-        yield chromium
-        chromium.close()

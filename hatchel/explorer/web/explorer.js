@@ -178,7 +178,7 @@ function bench(run, index) {
     const frame = await source.decode(index, self.level, [self.code]);
     if (pictured(run)) paint(decoded.canvas, frame, run.shape);
     else tabulate(rows, run, { input: self.row, decoded: frame[0] });
-    decoded.canvas.dataset.drawn = String(1 + +(decoded.canvas.dataset.drawn || 0));
+    self.element.dataset.drawn = String(1 + +(self.element.dataset.drawn || 0));
     say("");
     refreshStrips();
     refreshSwap();
