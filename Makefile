@@ -4,11 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready-user
 READY_DEV := $(VENV)/.ready-dev
+READY_CLUSTER := $(VENV)/.ready-cluster
 TESTS ?=
 WORKERS ?= 2
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test check format benchmark clean
+.PHONY: help quickstart test test-cluster check format benchmark clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -27,11 +29,20 @@ $(READY_DEV): $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $@
 
+$(READY_CLUSTER): $(READY_DEV)
+	@echo "Adding Ray to $(VENV) and Slurm to this machine (once) ..."
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,ray]"
+	@command -v slurmd >/dev/null || [ -x /usr/sbin/slurmd ] || $(SUDO) apt-get install --yes --quiet --no-install-recommends slurmctld slurmd slurm-client munge
+	@touch $@
+
 quickstart: $(READY)  ## train, measure and picture a model on built-in data (a few minutes), report in runs/quickstart
 	$(BIN)/hatchel quickstart
 
 test: $(READY_DEV)  ## all tests, warnings as errors, doctests included; TESTS="-k mig" for some
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope $(TESTS)
+
+test-cluster: $(READY_CLUSTER)  ## studies on Ray and on a real Slurm started here (Debian; needs root or sudo, installs both)
+	HATCHEL_TEST_CLUSTER=1 $(BIN)/python -m pytest tests/cluster $(TESTS)
 
 check: $(READY_DEV)  ## ruff, ruff format, pyright (strict on the package)
 	$(BIN)/ruff check .

@@ -1,0 +1,64 @@
+"""Cells as tasks of Ray, started here or reached at an address."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hatchel.study.engines.here import Here
+from hatchel.study.engines.ray import Ray
+from hatchel.study.runner import run_cells
+from hatchel.study.store import Store
+from hatchel.study.worker import CRASHES
+from tests.cluster.conftest import free_port
+from tests.study.engines import same
+from tests.study.toy import Toy, computed, plugin, wait_for
+
+PROGRAM = str(Path(sys.executable).with_name("ray"))
+
+
+def test_the_records_are_those_of_this_process(tmp_path: Path) -> None:
+    cells = same.cells(tmp_path)
+    assert same.records(Ray(workers=2), tmp_path, cells) == same.records(Here(), tmp_path, cells)
+
+
+def test_a_cell_that_kills_its_worker_is_given_up(tmp_path: Path) -> None:
+    log, store = tmp_path / "log", Store(tmp_path / "store")
+    cells = [Toy(seed=i, log=str(log), act=act) for i, act in enumerate(("die", "compute"))]
+    tally = run_cells(cells, store, Ray(workers=1), plugins=[plugin(tmp_path)])
+    assert (tally.done, tally.failed) == (1, 1)
+    assert store.error(cells[0].digest()).startswith(f"its worker died {CRASHES} times")
+    assert Counter(computed(log)) == {0: CRASHES, 1: 1}
+
+
+@pytest.fixture
+def head(tmp_path: Path) -> Iterator[str]:
+    """Of a process of our own: `ray stop` would end every Ray of this machine."""
+    port, client = free_port(), free_port()
+    words = ["--head", f"--port={port}", f"--ray-client-server-port={client}", "--num-cpus=1", "--disable-usage-stats"]
+    command = [PROGRAM, "start", "--block", *words, "--include-dashboard=false"]
+    with (tmp_path / "ray.log").open("w") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
+        try:
+            wait_for(lambda: process.poll() is not None or answers(client))
+            yield f"127.0.0.1:{client}"
+        finally:
+            process.terminate()
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_a_cluster_at_an_address(head: str, tmp_path: Path) -> None:
+    log, store = tmp_path / "log", Store(tmp_path / "store")
+    cells = [Toy(seed=i, log=str(log)) for i in range(3)]
+    tally = run_cells(cells, store, Ray(address=head), plugins=[plugin(tmp_path)])
+    assert (tally.done, tally.failed) == (3, 0)
+    assert Counter(computed(log)) == {0: 1, 1: 1, 2: 1}

@@ -1,0 +1,35 @@
+"""A Dask cluster that outlives the study, and one whose worker dies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from distributed import LocalCluster
+
+from hatchel.study.engines.dask import Dask
+from hatchel.study.runner import run_cells
+from hatchel.study.store import Store
+from hatchel.study.worker import CRASHES
+from tests.study.toy import Toy, computed, plugin
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+        yield cluster
+
+
+def test_a_cell_that_kills_its_worker_is_given_up_on_a_cluster_at_an_address(
+    cluster: LocalCluster, tmp_path: Path
+) -> None:
+    log, store = tmp_path / "log", Store(tmp_path / "store")
+    cells = [Toy(seed=i, log=str(log), act=act) for i, act in enumerate(("die", "compute", "raise"))]
+    engine = Dask(address=cluster.scheduler_address.removeprefix("tcp://"))
+    for again in range(2):  # the cluster is still there for the second
+        tally = run_cells(cells, store, engine, plugins=[plugin(tmp_path)])
+        assert (tally.done, tally.failed, tally.skipped) == (1, 2, 3 * again)
+    assert store.error(cells[0].digest()).startswith(f"its worker died {CRASHES} times")
+    assert Counter(computed(log)) == {0: CRASHES, 1: 1, 2: 1}
