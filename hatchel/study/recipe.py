@@ -127,17 +127,27 @@ def _said(change: Change, error: HatchelError) -> HatchelError:
 def _holds_list(member: type[Preset], field: str) -> bool:
     hints = typing.get_type_hints(member)
     if field in hints:
-        return any(
-            typing.get_origin(h) in (tuple, list, Sequence) for h in (hints[field], *typing.get_args(hints[field]))
-        )
-    node: Any = None
-    if field.split(".")[0] in {f.name for f in dataclasses.fields(RunSpec)}:
-        from hatchel.data.xy_squares import XYSquares
+        kinds = (hints[field], *typing.get_args(hints[field]))
+        return any(typing.get_origin(kind) in (tuple, list, Sequence) for kind in kinds)
+    return isinstance(default_of(member.kind, field), list)
 
-        try:
-            node = encode(decode(Preset, {"kind": member.kind}).run(XYSquares()))
-        except HatchelError:  # a method with a symbol that has no default
-            return False
-        for name in field.split("."):
-            node = cast(dict[str, Any], node).get(name) if isinstance(node, dict) else None
-    return isinstance(node, list)
+
+def default_of(method: str, field: str) -> Any:
+    """What a symbol of a method, or a field of its run, is if nobody sets it; None where that is not known.
+
+    >>> default_of("factor_vae", "gamma"), default_of("factor_vae", "latent.dim"), default_of("vae", "encoder.width")
+    (10.0, 10, None)
+    """
+    from hatchel.data.xy_squares import XYSquares
+
+    member = _method(method, "")
+    symbols = {f.name: f.default for f in dataclasses.fields(member)}
+    if field in symbols:
+        return None if symbols[field] is dataclasses.MISSING else encode(symbols[field])
+    try:
+        node: Any = encode(decode(Preset, {"kind": method}).run(XYSquares()))
+    except HatchelError:  # a method with a symbol that has no default
+        return None
+    for name in field.split("."):
+        node = cast(dict[str, Any], node).get(name) if isinstance(node, dict) else None
+    return node

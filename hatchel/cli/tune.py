@@ -1,0 +1,108 @@
+"""`hatchel study tune`."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from hatchel.study.engines.engine import Engine
+
+SHOWN = 5
+"""Trials in the table at the end."""
+
+
+def tune(
+    preset: Annotated[str, typer.Argument(help="A method of `hatchel list methods`.")],
+    assignments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FIELD=LOW..HIGH|FIELD=[A,B]|KEY=VALUE...",
+            help="A range, a list to choose from, or a value that stays; log:FIELD=LOW..HIGH on a log scale.",
+        ),
+    ],
+    metric: Annotated[
+        str, typer.Option(help="A metric or a part of one (mig, dci.completeness), or udr, which needs no factors.")
+    ] = "mig",
+    trials: Annotated[int, typer.Option(min=1, help="Trials in all, with those of earlier calls.")] = 20,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each trial; the objective is their mean.")] = 3,
+    items: Annotated[int, typer.Option("--items", "-n", min=10, help="Items encoded for the metric.")] = 5_000,
+    direction: Annotated[
+        Literal["minimize", "maximize"] | None, typer.Option(help="Instead of what the metric says of itself.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the search; the runs have seeds 0, 1, ...")] = 0,
+    engine: Annotated[
+        str, typer.Option(help="here, local, dask, dask://HOST:PORT, ray, ray://HOST:PORT or slurm.")
+    ] = "local",
+    workers: Annotated[int, typer.Option(min=0, help="Cells at once; 0: as many as the engine has room for.")] = 0,
+    engine_set: Annotated[
+        list[str] | None, typer.Option("--engine-set", metavar="KEY=VALUE", help="Such as partition=gpu for slurm.")
+    ] = None,
+    store: Annotated[Path, typer.Option("--store", help="The folder that keeps the records.")] = Path("studies"),
+    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
+) -> None:
+    """Search a method's fields with Optuna. Stopped, the same command goes on; started twice, both work on it.
+
+    [bold]hatchel study tune beta_vae beta=1..16 log:optimizer.lr=1e-4..1e-2 steps=3000 --metric mig --trials 30[/]
+
+    [bold]hatchel study tune factor_vae gamma=[5,10,20,40] data=./photos --metric udr --seeds 4[/]   without factors
+
+    Every trial is cells of the store: a point that was computed before, here or in a study, costs nothing.
+    """
+    from hatchel.cli.assignments import load_plugins, parse
+    from hatchel.cli.conclusion import print_table
+    from hatchel.data.source import Source
+    from hatchel.spec import decode
+    from hatchel.study.space import dimension
+    from hatchel.study.store import Store
+    from hatchel.study.tune import Search, Tuning
+
+    load_plugins(plugin)
+    found = [(text, dimension(preset, text)) for text in assignments]
+    stays = [text for text, space in found if space is None]
+    fixed = parse(stays)
+    data = decode(Source, fixed.pop("data", "dsprites"), "data")
+    space = tuple(space for _, space in found if space is not None)
+    tuning = Tuning(preset, data, space, metric, fixed, seeds, items, direction, seed)
+    where = engine_from(engine, workers, engine_set)
+    if not data.built_in:
+        data.load()
+    try:
+        best = Search(tuning, Store(store), where, plugin or ()).go(trials, lambda line: print(line, file=sys.stderr))
+    except KeyboardInterrupt:
+        print("Stopped. The same command goes on where it was.", file=sys.stderr)
+        raise typer.Exit(130) from None
+    fields = [d.field for d in space]
+    better = "lower" if tuning.way == "minimize" else "higher"
+    print(f"\n{metric} ({better} is better), mean over {seeds} seed{'s' * (seeds > 1)}, {len(best)} points:")
+    rows = [[t.number, *(_text(t.point[f]) for f in fields), t.found.text(4)] for t in best[:SHOWN]]
+    print_table(["trial", *fields, f"{metric} [95 % over seeds]" if seeds > 1 else metric], rows)
+    print(
+        f"\n{metric} was what the points were chosen by, at these very seeds: the best value is a picked one, and too "
+        "good as an estimate. Compare methods with other seeds or another metric."
+    )
+    chosen = [f"{k}={_text(v)}" for k, v in best[0].point.items()]
+    command = shlex.join(["hatchel", "train", preset, *stays, *chosen, f"seed={seeds}"])
+    print(f"To train the best with a new seed: {command}")
+    runs = {s: tuning.run(best[0].point).with_fields(seed=s) for s in range(seeds)}
+    print(f"Its runs: {', '.join(str(store / 'runs' / f'{r.name}-{r.digest()}') for r in runs.values())}")
+
+
+def engine_from(text: str, workers: int, fields: list[str] | None) -> Engine:
+    """The engine that --engine, --workers and --engine-set name."""
+    from hatchel.cli.assignments import parse
+    from hatchel.spec import decode, updated
+    from hatchel.study.engines.engine import Engine
+
+    changes = {**({"workers": workers} if workers else {}), **parse(fields or ())}
+    return updated(decode(Engine, text), changes) if changes else decode(Engine, text)
+
+
+def _text(value: Any) -> str:
+    """As the command line reads it."""
+    return value if isinstance(value, str) else json.dumps(value)
