@@ -16,6 +16,7 @@ from hatchel.cli.quickstart import quickstart
 from hatchel.cli.report import report
 from hatchel.cli.score import score
 from hatchel.cli.show import show
+from hatchel.cli.study import app as study_app
 from hatchel.cli.train import train
 from hatchel.errors import HatchelError
 
@@ -37,6 +38,7 @@ app.command()(score)
 app.command()(show)
 app.command(name="list")(list_members)
 app.add_typer(data_app, name="data")
+app.add_typer(study_app, name="study")
 
 
 def _version(value: bool) -> None:
