@@ -3,30 +3,76 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from hatchel.run import Run
+
 
 def report(
-    run: Annotated[Path, typer.Argument(help="A run's folder.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write: RUN/report.html.")] = None,
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs; several are compared.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The file to write: RUN/report.html, or comparison.html.")
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(help="A folder for all figures as PNG and SVG, and traversals as GIF and WebP."),
+    ] = None,
     items: Annotated[int, typer.Option("--items", "-n", min=10, help="Items of the data that are encoded.")] = 15_000,
     bootstrap: Annotated[int, typer.Option(min=0, help="Replicates at most for 95 % intervals; 0: none.")] = 200,
     seed: Annotated[int, typer.Option(help="Of the items drawn and of every classifier.")] = 0,
     plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
 ) -> None:
-    """Write one self-contained HTML page about a run: scores, information, losses, reconstructions, traversals.
+    """Write one self-contained HTML page about a run, or one that compares several.
 
-    [bold]hatchel report runs/mine[/]   [bold]hatchel report runs/mine --out mine.html --bootstrap 0[/]
+    [bold]hatchel report runs/mine[/]   [bold]hatchel report runs/mine --figures figures --bootstrap 0[/]
+
+    [bold]hatchel report runs/a runs/b runs/b-seed1 --out ab.html[/]   runs that differ only in their seed are averaged
     """
     from hatchel.cli.assignments import load_plugins
 
     load_plugins(plugin)
-    from hatchel.report.findings import examine
-    from hatchel.report.page import write_report
-    from hatchel.run import Run
+    from hatchel.report.album import checked_album
+    from hatchel.report.comparison import load_runs
+    from hatchel.report.page import checked_file
 
-    loaded = Run.load(run, "auto")
-    found = examine(loaded, items=items, seed=seed, bootstrap=bootstrap)
-    print(f"Report: {write_report(found, out or run / 'report.html')}")
+    loaded = load_runs(runs)
+    target = checked_file(out or (runs[0] / "report.html" if len(runs) == 1 else Path("comparison.html")))
+    folder = checked_album(figures) if figures else None
+    if len(loaded) == 1:
+        _one(loaded[0], target, folder, items, seed, bootstrap)
+    else:
+        _several(loaded, target, folder, items, seed, bootstrap)
+    print(f"Report: {target}")
+
+
+def _one(run: Run, target: Path, folder: Path | None, items: int, seed: int, bootstrap: int) -> None:
+    from hatchel.files import write_text
+    from hatchel.report.album import write_animations, write_figures
+    from hatchel.report.findings import examine
+    from hatchel.report.page import page
+    from hatchel.report.panels.panel import shown
+
+    found = examine(run, items=items, seed=seed, bootstrap=bootstrap)
+    panels = shown(found)
+    write_text(target, page(found, panels=panels))
+    if folder:
+        written = [*write_figures(folder, panels), *write_animations(folder, found)]
+        print(f"Figures: {len(written)} files in {folder}")
+
+
+def _several(runs: list[Run], target: Path, folder: Path | None, items: int, seed: int, bootstrap: int) -> None:
+    from hatchel.files import write_text
+    from hatchel.report.album import write_all_animations, write_figures
+    from hatchel.report.comparison import compare
+    from hatchel.report.comparison_figures import comparison_panels
+    from hatchel.report.comparison_page import comparison_page
+
+    comparison = compare(runs, items=items, seed=seed, bootstrap=bootstrap, say=print)
+    panels = comparison_panels(comparison)
+    write_text(target, comparison_page(comparison, panels))
+    if folder:
+        written = [*write_figures(folder, panels), *write_all_animations(folder, comparison)]
+        print(f"Figures: {len(written)} files in {folder}")

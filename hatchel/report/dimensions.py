@@ -1,14 +1,17 @@
-"""Dimensions: what each coordinate of the code carries, follows and ranges over."""
+"""Dimensions: what each variable of the code carries, follows and ranges over."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.metrics import information as counting
 from hatchel.metrics.information import Float
 from hatchel.metrics.probe import Probe
+from hatchel.report.sites import Site, plain_sites
 
 ACTIVE = 0.05
 """Nats: a dimension with less I(x; z_d) is drowned in its own noise, whatever its mean still knows."""
@@ -20,26 +23,38 @@ RANGE = (0.02, 0.98)
 
 @dataclass(frozen=True)
 class Dimensions:
-    """The coordinates of a code, with everything a page says about each."""
+    """The variables of a code, real coordinates and whole classes, with everything a page says about each."""
 
-    information: Float  # (D,)  I(x; z_d) in nats
-    low: Float  # (D,)  lower end of the traversal
-    high: Float  # (D,)
-    shares: Float | None = None  # (D, K)  I(z_d; v_k) / H(v_k); NaN for a factor that does not vary
+    information: Float  # (S,)  I(x; z_d) in nats
+    low: Float  # (S,)  lower end of the traversal
+    high: Float  # (S,)
+    shares: Float | None = None  # (S, K)  I(z_d; v_k) / H(v_k); NaN for a factor that does not vary
     factors: tuple[str, ...] = ()
+    variables: tuple[Site, ...] = ()
+    """Left out: every number of the code is a coordinate."""
 
     @classmethod
-    def of(cls, probe: Probe, information: Float) -> Dimensions:
+    def of(cls, probe: Probe, information: Float, variables: Sequence[Site] = ()) -> Dimensions:
         """From codes and, where they are known, factors."""
+        found = tuple(variables) or plain_sites(probe.dims)
         low, high = np.quantile(probe.codes, RANGE, axis=0)
+        first = [s.columns[0] for s in found]
+        # A class is not traversed along a line.
+        whole = np.array([s.discrete for s in found])
+        low, high = np.where(whole, 0.0, low[first]), np.where(whole, 1.0, high[first])
         if probe.values is None:
-            return cls(information, low, high)
+            return cls(information, low, high, variables=found)
         entropies = np.where(probe.entropies > 0, probe.entropies, np.nan)
-        return cls(information, low, high, probe.mutual_information() / entropies, probe.names)
+        return cls(information, low, high, site_shares(probe, found) / entropies, probe.names, found)
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        """Where each lies in the code."""
+        return self.variables or plain_sites(len(self.information))
 
     @property
     def order(self) -> NDArray[np.int64]:
-        """Dimension numbers, the most informative first.
+        """Numbers of the dimensions, the most informative first.
 
         >>> Dimensions(np.array([0.1, 2.0, 0.7]), np.zeros(3), np.ones(3)).order
         array([1, 2, 0])
@@ -50,6 +65,15 @@ class Dimensions:
     def active(self) -> NDArray[np.int64]:
         """Those in the order that say anything about the input."""
         return self.order[self.information[self.order] >= ACTIVE]
+
+    @property
+    def real(self) -> NDArray[np.int64]:
+        """Those in the order that are real coordinates."""
+        return np.array([d for d in self.order.tolist() if not self.sites[d].discrete], dtype=np.int64)
+
+    def column(self, d: int) -> int:
+        """Where (or, of a class, from where on) a dimension lies in the code."""
+        return self.sites[d].columns[0]
 
     def follows(self, d: int) -> str | None:
         """The factor of whose entropy an active dimension d carries the largest share, if that is worth a name.
@@ -64,7 +88,23 @@ class Dimensions:
         best = int(np.nanargmax(self.shares[d]))
         return self.factors[best] if self.shares[d, best] >= FOLLOWS else None
 
+    def name(self, d: int) -> str:
+        """`z3`."""
+        return self.sites[d].name
+
     def label(self, d: int) -> str:
         """`z3 · pos_x`, or `z3`."""
         factor = self.follows(d)
-        return f"z{d} · {factor}" if factor else f"z{d}"
+        return f"{self.name(d)} · {factor}" if factor else self.name(d)
+
+
+def site_shares(probe: Probe, variables: Sequence[Site]) -> Float:
+    """(S, K): I(z_d; v_k) in nats; a class is counted by its most probable value."""
+    columns = probe.mutual_information()
+    rows = [
+        counting.mutual_information(probe.codes[:, list(s.columns)].argmax(axis=1)[:, None], probe.classes)[0]
+        if s.discrete
+        else columns[s.columns[0]]
+        for s in variables
+    ]
+    return np.stack(rows)

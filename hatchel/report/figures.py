@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ from hatchel.report.style import ACCENT, FILL, INK, NORMAL, OTHERS, SMALL, bare,
 LEGEND: Mapping[str, Any] = {
     "frameon": False, "fontsize": SMALL, "labelcolor": INK, "handletextpad": 0.2, "columnspacing": 1.2,
 }  # fmt: skip
+LETTERS = 40
+"""Of a title over half a figure; a longer one would run into its neighbour."""
 LINES = 40
 """Dimensions drawn at most, the most informative ones."""
 SETTLED = 0.05
@@ -56,7 +59,7 @@ def losses(events: Sequence[Mapping[str, Any]], symbols: Mapping[str, str]) -> F
         axes.xaxis.set_major_locator(MaxNLocator(3, integer=True))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         axes.yaxis.set_major_locator(MaxNLocator(4))
-        text = f"{name} = {symbols[name]}" if name in symbols else name
+        text = textwrap.shorten(f"{name} = {symbols[name]}" if name in symbols else name, LETTERS, placeholder=" …")
         axes.set_title(text, loc="left", color=INK, fontsize=SMALL, pad=4)
     for axes in panels[len(drawn) :]:
         axes.set_visible(False)
@@ -86,6 +89,12 @@ def information(dimensions: Dimensions) -> Figure:
     return figure
 
 
+def opacities(matrix: Float) -> Float:
+    """Shares (D, K) as the accent in that opacity: (D, K, 4)."""
+    strength = np.nan_to_num(matrix).clip(0, 1)
+    return np.concatenate([np.broadcast_to(to_rgb(FILL), (*matrix.shape, 3)), strength[..., None]], axis=2)
+
+
 def heat_map(matrix: Float, rows: Sequence[str], columns: Sequence[str]) -> Figure:
     """Shares from 0 to 1 (D, K), a number in every cell; NaN stays empty.
 
@@ -93,8 +102,7 @@ def heat_map(matrix: Float, rows: Sequence[str], columns: Sequence[str]) -> Figu
     """
     figure = sheet(0.27 * len(rows) + 0.5)
     axes = boxless(figure.subplots())
-    strength = np.nan_to_num(matrix).clip(0, 1)
-    cells = np.concatenate([np.broadcast_to(to_rgb(FILL), (*matrix.shape, 3)), strength[..., None]], axis=2)
+    cells = opacities(matrix)
     # Vector cells, since an embedded picture is smoothed by some browsers; the faint edge marks empty cells.
     axes.pcolormesh(cells, edgecolors=(*to_rgb(INK), 0.12), linewidth=0.6)
     size = NORMAL if len(columns) <= 8 else SMALL - 2
@@ -114,11 +122,10 @@ def heat_map(matrix: Float, rows: Sequence[str], columns: Sequence[str]) -> Figu
     return figure
 
 
-def information_shares(dimensions: Dimensions) -> Figure:
-    """I(z_d; v_k) / H(v_k), rows by information and named after the factor they follow."""
-    assert dimensions.shares is not None
+def by_factor(dimensions: Dimensions, matrix: Float) -> Figure:
+    """A matrix (S, K) of shares, rows by information and named after the factor they follow."""
     order = dimensions.order[:LINES]
-    return heat_map(dimensions.shares[order], [dimensions.label(d) for d in order.tolist()], list(dimensions.factors))
+    return heat_map(matrix[order], [dimensions.label(d) for d in order.tolist()], list(dimensions.factors))
 
 
 def factor_fits(fits: Sequence[Fit]) -> Figure:
@@ -133,7 +140,8 @@ def factor_fits(fits: Sequence[Fit]) -> Figure:
             fit.values, fit.centre - fit.spread, fit.centre + fit.spread, color=ACCENT, alpha=0.22, linewidth=0
         )
         axes.plot(fit.values, fit.centre, color=ACCENT, linewidth=1.5)
-        title(axes, f"z{fit.dimension}:  R² {fit.score.value:.2f}")
+        title(axes, f"R² {fit.score.value:.2f}")
+        axes.set_ylabel(fit.name)
         axes.set_xlabel(fit.factor)
         axes.xaxis.set_major_locator(MaxNLocator(3))
         axes.yaxis.set_major_locator(MaxNLocator(4))
@@ -158,7 +166,16 @@ def show_scores(axes: Axes, labels: Sequence[str], columns: Mapping[str, Sequenc
                 axes.plot(ends, (row + shift, row + shift), color=colour, linewidth=2, solid_capstyle="round")
             size = 6.5 if i == 0 else 5
             first = name if row == 0 else "_"
-            axes.plot(score.value, row + shift, "o", color=colour, markersize=size, label=first, markeredgewidth=0)
+            axes.plot(
+                score.value,
+                row + shift,
+                "o",
+                color=colour,
+                markersize=size,
+                label=first,
+                markeredgewidth=0,
+                clip_on=False,
+            )
     axes.set_yticks(np.arange(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.set_xlim(0, 1)

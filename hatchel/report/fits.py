@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from hatchel.data.factors import FactorSpace
+from hatchel.data.factors import Factor, FactorSpace
 from hatchel.metrics.information import Float
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Interval, Score
 from hatchel.report.dimensions import Dimensions
+from hatchel.report.sites import Site
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,8 @@ class Fit:
 
     factor: str
     dimension: int
+    name: str
+    """Of the dimension."""
     score: Score
     """R² of the factor given the dimension: their squared correlation."""
     share: float
@@ -39,34 +43,56 @@ def squared_correlations(codes: Float, values: Float) -> Float:
     return np.divide((centred.T @ target) ** 2, scale, out=np.zeros(codes.shape[1]), where=scale > 0)
 
 
+def factor_grid(factor: Factor) -> Float:
+    """What the indices of a factor stand for: its values, or for words and classes the indices themselves."""
+    if factor.kind == "discrete":
+        return np.arange(factor.size, dtype=np.float64)
+    return np.array(factor.values, dtype=np.float64)
+
+
+def factor_values(probe: Probe, space: FactorSpace, k: int) -> Float:
+    """(n,): the value of factor k in every row."""
+    return factor_grid(space.factors[k])[np.asarray(probe.values)[:, k].astype(np.int64)]
+
+
+def r2_matrix(probe: Probe, space: FactorSpace, variables: Sequence[Site]) -> Float:
+    """(S, K): R² of every factor and real coordinate (paper 004, Fig. 8); NaN for a class or a still factor."""
+    result = np.full((len(variables), len(space.factors)), np.nan)
+    real = [s for s, site in enumerate(variables) if not site.discrete]
+    columns = [variables[s].columns[0] for s in real]
+    for k in probe.varying if real else ():
+        result[real, k] = squared_correlations(probe.codes[:, columns], factor_values(probe, space, int(k)))
+    return result
+
+
 def fits(probe: Probe, space: FactorSpace | None, dimensions: Dimensions, seed: int, bootstrap: int) -> tuple[Fit, ...]:
     """One for every continuous factor that varies; the interval is for the dimension chosen on all rows.
 
     Chosen among the active dimensions: the mean of a collapsed one often still follows a factor by a trace, on which
     the decoder cannot act. Where none is active, as in an untrained network, among all.
     """
-    if space is None or dimensions.shares is None:
+    if space is None or dimensions.shares is None or not len(dimensions.real):
         return ()
     found: list[Fit] = []
-    eligible = dimensions.active if len(dimensions.active) else dimensions.order
+    active = np.intersect1d(dimensions.active, dimensions.real)
+    eligible = active if len(active) else dimensions.real
+    r2s = r2_matrix(probe, space, dimensions.sites)
     rng = np.random.default_rng(seed)
     for k, factor in enumerate(space.factors):
         if factor.kind != "continuous" or k not in probe.varying:
             continue
-        grid = np.array(factor.values, dtype=np.float64)
-        index = np.asarray(probe.values)[:, k].astype(np.int64)
-        values = grid[index]
-        r2 = squared_correlations(probe.codes, values)
+        values, r2 = factor_values(probe, space, k), r2s[:, k]
         best = int(eligible[r2[eligible].argmax()])
-        column = probe.codes[:, best : best + 1]
+        column = probe.codes[:, [dimensions.column(best)]]
         interval = None
         if bootstrap:
             rows = (rng.integers(probe.n, size=probe.n) for _ in range(bootstrap))
             draws = [squared_correlations(column[r], values[r])[0] for r in rows]
             interval = Interval.of(np.array(draws), float(r2[best]))
         score = Score(f"r2_{factor.name}", float(r2[best]), n=probe.n, seed=seed, interval=interval)
-        present = np.unique(index)
-        groups = [column[index == i, 0] for i in present]
+        grid = np.unique(values)
+        groups = [column[values == v, 0] for v in grid]
         centre, spread = (np.array([f(g) for g in groups], dtype=np.float64) for f in (np.mean, np.std))
-        found.append(Fit(factor.name, best, score, float(dimensions.shares[best, k]), grid[present], centre, spread))
+        share = float(dimensions.shares[best, k])
+        found.append(Fit(factor.name, best, dimensions.name(best), score, share, grid, centre, spread))
     return tuple(found)

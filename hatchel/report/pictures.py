@@ -1,6 +1,8 @@
-"""Pictures: originals over reconstructions, and traversals, as arrays of images and as figures."""
+"""Pictures: rows of images (reconstructions, traversals, samples) as arrays, as one picture, and as figures."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,54 +12,35 @@ from numpy.typing import NDArray
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.style import INK, SMALL, WIDTH, boxless, sheet
+from hatchel.report.traversal import ROWS, traversal_codes, typical
 from hatchel.run import Run
 
 Images = NDArray[np.uint8]
 
 SHOWN = 12
 """Originals with their reconstructions."""
-STEPS = 11
-"""Images in a row of a traversal; odd, so that there is a middle one."""
-ROWS = 12
-"""Dimensions traversed at most, the most informative ones."""
 
 
 def reconstructions(found: Findings, count: int = SHOWN, seed: int = 0) -> Images:
-    """Originals above, what comes back through the mean code below: (2, n, H, W, C)."""
+    """Originals above, what comes back through the mean code below, level by level: (1 + levels, n, H, W, C)."""
     items = found.encoded.items
     chosen = np.random.default_rng(seed).choice(items, min(count, len(items)), replace=False)
     originals = found.run.data.images(chosen)
-    return np.stack([originals, to_bytes(found.run.reconstruct(originals))])
+    back = [to_bytes(found.run.reconstruct(originals, level)) for level in range(found.run.levels)]
+    return np.stack([originals, *back])
 
 
-def typical(codes: NDArray[np.floating], dimensions: Dimensions) -> NDArray[np.floating]:
-    """(n, D) -> (D,): the item nearest to the median code, each dimension on the scale of its own range.
-
-    A real item's code, since the median of each dimension by itself may be a code that no item has.
-    """
-    width = np.maximum(dimensions.high - dimensions.low, 1e-12)
-    distance = ((codes - np.median(codes, axis=0)) / width) ** 2
-    return codes[(distance @ dimensions.information.clip(0)).argmin()]
+def traversals(run: Run, found: Findings, rows: int = ROWS) -> tuple[Images, list[int]]:
+    """The decoded traversal (R, STEPS, H, W, C), and how many images of each row are meant."""
+    codes, counts = traversal_codes(typical(found.probe.codes, found.dimensions), found.dimensions, rows)
+    return decoded(run, codes), counts
 
 
-def traversal_codes(start: NDArray[np.floating], dimensions: Dimensions, rows: int = ROWS) -> NDArray[np.float32]:
-    """One dimension moved from its low to its high quantile, the others as in `start`: (R, STEPS, D), rows by I."""
-    order = dimensions.order[:rows]
-    codes = np.tile(np.asarray(start, dtype=np.float32), (len(order), STEPS, 1))
-    for row, d in enumerate(order):
-        codes[row, :, d] = np.linspace(dimensions.low[d], dimensions.high[d], STEPS)
-    return codes
-
-
-def traversals(run: Run, found: Findings, rows: int = ROWS) -> Images:
-    """The decoded traversal: (R, STEPS, H, W, C)."""
-    codes = traversal_codes(typical(found.probe.codes, found.dimensions), found.dimensions, rows)
-    return to_bytes(run.decode(codes.reshape(-1, codes.shape[2]))).reshape(*codes.shape[:2], *_image_shape(run))
-
-
-def _image_shape(run: Run) -> tuple[int, int, int]:
+def decoded(run: Run, codes: NDArray[np.float32], level: int = 0) -> Images:
+    """Codes (R, n, D) as images (R, n, H, W, C)."""
     channels, height, width = run.shape
-    return height, width, channels
+    images = to_bytes(run.decode(codes.reshape(-1, codes.shape[2]), level))
+    return images.reshape(*codes.shape[:2], height, width, channels)
 
 
 def to_bytes(images: NDArray[np.floating]) -> Images:
@@ -65,8 +48,8 @@ def to_bytes(images: NDArray[np.floating]) -> Images:
     return (np.clip(images, 0, 1) * 255 + 0.5).astype(np.uint8)
 
 
-def mosaic(images: Images, gap: int = 1) -> Images:
-    """(R, n, H, W, C) -> one picture (.., .., 4) with transparent gaps.
+def mosaic(images: Images, gap: int = 1, counts: Sequence[int] | None = None) -> Images:
+    """(R, n, H, W, C) -> one picture (.., .., 4) with transparent gaps; of row r only the first counts[r] images.
 
     >>> mosaic(np.full((1, 2, 4, 4, 1), 255, np.uint8)).shape
     (4, 9, 4)
@@ -74,39 +57,41 @@ def mosaic(images: Images, gap: int = 1) -> Images:
     rows, columns, height, width, channels = images.shape
     sheet_ = np.zeros((rows * (height + gap) - gap, columns * (width + gap) - gap, 4), dtype=np.uint8)
     for r in range(rows):
-        for c in range(columns):
+        for c in range(columns if counts is None else counts[r]):
             place = sheet_[r * (height + gap) :, c * (width + gap) :][:height, :width]
             place[..., :3] = images[r, c][..., :3] if channels >= 3 else images[r, c][..., :1]
             place[..., 3] = 255
     return sheet_
 
 
-def show_traversals(axes: Axes, images: Images, dimensions: Dimensions) -> None:
-    """The rows on given axes, each with its dimension, factor and information on the left."""
-    rows, _, height = images.shape[:3]
+def show_rows(axes: Axes, images: Images, labels: Sequence[str], counts: Sequence[int] | None = None) -> None:
+    """Rows of images on given axes, each with its label on the left."""
+    height = images.shape[2]
     gap = max(1, height // 16)
-    boxless(axes).imshow(mosaic(images, gap), interpolation="nearest")
-    middles = (np.arange(rows) * (height + gap) + height / 2).tolist()
-    labels = [f"{dimensions.label(d)}   {dimensions.information[d]:.2f}" for d in dimensions.order[:rows].tolist()]
+    boxless(axes).imshow(mosaic(images, gap, counts), interpolation="nearest")
+    middles = (np.arange(len(images)) * (height + gap) + height / 2).tolist()
     axes.set_yticks(middles, labels, fontsize=SMALL, color=INK)
     axes.set_xticks([])
 
 
-def traversal_figure(images: Images, dimensions: Dimensions) -> Figure:
-    """The traversals as one picture."""
+def rows_figure(images: Images, labels: Sequence[str], counts: Sequence[int] | None = None) -> Figure:
+    """Labelled rows of images as one picture."""
     rows, columns, height, width = images.shape[:4]
-    figure = sheet((WIDTH - 1.3) * rows * height / (columns * width) + 0.2)
-    show_traversals(figure.subplots(), images, dimensions)
+    beside = 0.1 + 0.062 * max(map(len, labels))
+    figure = sheet((WIDTH - beside) * rows * height / (columns * width) + 0.2)
+    show_rows(figure.subplots(), images, labels, counts)
     return figure
 
 
-def reconstruction_figure(images: Images) -> Figure:
-    """Originals above reconstructions as one picture."""
-    _, columns, height, width = images.shape[:4]
-    figure = sheet((WIDTH - 0.9) * 2 * height / (columns * width) + 0.2)
-    axes = boxless(figure.subplots())
-    gap = max(1, height // 16)
-    axes.imshow(mosaic(images, gap), interpolation="nearest")
-    axes.set_yticks([height / 2, height * 1.5 + gap], ["original", "through the code"], fontsize=SMALL, color=INK)
-    axes.set_xticks([])
-    return figure
+def traversal_labels(dimensions: Dimensions, rows: int) -> list[str]:
+    """Dimension, factor and information of each row."""
+    return [f"{dimensions.label(d)}   {dimensions.information[d]:.2f}" for d in dimensions.order[:rows].tolist()]
+
+
+def reconstruction_labels(levels: int) -> list[str]:
+    """Of the originals and of each level.
+
+    >>> reconstruction_labels(1), reconstruction_labels(2)
+    (['original', 'through the code'], ['original', 'level 0', 'level 1'])
+    """
+    return ["original", *(["through the code"] if levels == 1 else [f"level {i}" for i in range(levels)])]

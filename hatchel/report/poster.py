@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from hatchel.report.figures import LEGEND, show_scores
 from hatchel.report.findings import HEADLINES, Control, Findings
-from hatchel.report.pictures import show_traversals, traversals
+from hatchel.report.pictures import show_rows, traversal_labels, traversals
 from hatchel.report.style import INK, NORMAL
 
 INCHES, DPI = 12.0, 100
@@ -24,13 +24,13 @@ def bounded(found: Findings) -> list[str]:
 
 def poster(found: Findings, controls: Sequence[Control], name: str) -> Figure:
     """Traversals on the left, ordered by information; on the right the scores beside those of the controls."""
-    images = traversals(found.run, found, min(ROWS, max(5, len(found.dimensions.active))))
+    images, counts = traversals(found.run, found, min(ROWS, max(5, len(found.dimensions.active))))
     rows, columns, height, width = images.shape[:4]
     tall = max(4.2, 0.53 * INCHES * rows * height / (columns * width) + 0.7)
     figure = Figure(figsize=(INCHES, tall), facecolor="white", layout="constrained")
     figure.get_layout_engine().set(w_pad=0.18, h_pad=0.14)  # pyright: ignore[reportOptionalMemberAccess, reportCallIssue]
     left, right = figure.subplots(1, 2, width_ratios=[1.75, 1])
-    show_traversals(left, images, found.dimensions)
+    show_rows(left, images, traversal_labels(found.dimensions, len(images)), counts)
     left.set_anchor("NW")
     left.set_title("One dimension a row: the factor it follows, its information in nats", **_TITLE)
     keys = bounded(found)

@@ -9,6 +9,7 @@ import re
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from PIL import Image
@@ -19,12 +20,20 @@ ACCENT = "#17788f"
 """The run that the page is about; inside a page it becomes the page's own accent."""
 FILL = "#16778f"
 """The same to the eye, but the same in light and dark: white text on it has a contrast of 5."""
-OTHERS = ("#94a0ad", "#d98324", "#a3629e", "#5f9e4a")
-"""What stands beside it."""
+OTHERS = ("#94a0ad", "#d98324", "#a3629e", "#5f9e4a", "#c8524f", "#7d8ff0")
+"""What stands beside it; each is told from the others and from both backgrounds."""
+LOW, MIDDLE, HIGH = "#3f6fd8", "#a39fb4", "#e07b39"
+"""Ends and middle of a scale that is seen on white and on black."""
 SMALL, NORMAL = 8.0, 9.0
 """Points; with WIDTH they stay readable when a page shows the figure 370 pixels wide."""
 WIDTH = 5.2
 """Inches."""
+WIDE = 9.0
+"""Of a figure that takes the whole width of a page; on a small screen it is scrolled."""
+
+
+SCALE = LinearSegmentedColormap.from_list("hatchel", (LOW, MIDDLE, HIGH)).with_extremes(bad=(0, 0, 0, 0))
+"""From low to high; what is not there is transparent."""
 
 
 def sheet(height: float, width: float = WIDTH) -> Figure:
@@ -41,7 +50,7 @@ def bare(axes: Axes, *, grid: str = "") -> Axes:
         spine.set_alpha(0.35)
         spine.set_linewidth(0.8)
     axes.tick_params(colors=INK, labelsize=SMALL, length=2.5, width=0.6)
-    for label in (axes.xaxis.label, axes.yaxis.label):
+    for label in (axes.xaxis.label, axes.yaxis.label, axes.xaxis.get_offset_text(), axes.yaxis.get_offset_text()):
         label.set_color(INK)
         label.set_fontsize(SMALL)
     if grid:
@@ -83,6 +92,14 @@ def png(figure: Figure, dpi: int = 200) -> bytes:
     """The figure as a PNG on white."""
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
+    return out.getvalue()
+
+
+def standalone_svg(figure: Figure, name: str) -> str:
+    """The figure as an SVG file of its own, on white, text as text."""
+    out = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None}, facecolor="white")
     return out.getvalue()
 
 

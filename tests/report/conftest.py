@@ -1,9 +1,10 @@
-"""A run that took no time to train, and the same network on data of which nothing is known."""
+"""Runs that took no time to train, of every kind of latent, and one on data of which nothing is known."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,6 +32,42 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture(scope="session")
 def found(run: Run) -> Findings:
     return examine(run, bootstrap=3)
+
+
+SMALL = XYSquares(size=16, places=4)
+
+
+def tiny(folder: Path, name: str, data: XYSquares = SMALL, steps: int = 3, seed: int = 0, **symbols: Any) -> Findings:
+    """A method trained for a few steps, and examined."""
+    spec = preset(name, data=data, **symbols).with_fields(steps=steps, batch_size=8, seed=seed, log_every=1)
+    return examine(train(spec, out=folder, progress=False), bootstrap=2)
+
+
+@pytest.fixture(scope="session")
+def hierarchy(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """Three latent spaces."""
+    return tiny(tmp_path_factory.mktemp("report") / "de", "de_vae", dim=3)
+
+
+@pytest.fixture(scope="session")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """A class of three values and two coordinates with a learned prior."""
+    return tiny(tmp_path_factory.mktemp("report") / "hf", "hf_vae", style=2, classes=3, prior="whole")
+
+
+@pytest.fixture(scope="session")
+def recursive(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """An encoder that shows its layers."""
+    data = XYSquares(size=32, places=4)
+    return tiny(tmp_path_factory.mktemp("report") / "rec", "recurd", data, steps=1)
+
+
+@pytest.fixture(scope="session")
+def several(tmp_path_factory: pytest.TempPathFactory) -> list[Findings]:
+    """A method with three seeds, and another."""
+    folder = tmp_path_factory.mktemp("report")
+    own = [tiny(folder / f"beta{seed}", "beta_vae", seed=seed) for seed in (2, 0, 1)]
+    return [*own, tiny(folder / "vae", "vae")]
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import numpy as np
 
 from hatchel.metrics.probe import Probe
 from hatchel.report.dimensions import Dimensions
+from hatchel.report.sites import Site
 
 
 def probe(n: int = 400) -> Probe:
@@ -48,3 +49,17 @@ def test_without_factors_nothing_is_followed() -> None:
     dims = Dimensions.of(Probe(np.random.default_rng(0).normal(size=(50, 2))), np.ones(2))
     assert dims.shares is None
     assert dims.follows(0) is None
+
+
+def test_a_class_is_one_dimension_counted_by_its_most_probable_value() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=300)
+    codes = np.concatenate([np.eye(3)[labels] * 0.4 + 0.2, rng.normal(size=(300, 1))], axis=1)
+    both = (Site("c", (0, 1, 2), "class"), Site("s", (3,), "style"))
+    dims = Dimensions.of(Probe(codes, labels, names=("digit",)), np.ones(2), both)
+    assert dims.shares is not None
+    assert np.isclose(dims.shares[0, 0], 1)
+    assert dims.shares[1, 0] < 0.2
+    assert (dims.label(0), dims.low[0], dims.high[0]) == ("c · digit", 0, 1)
+    assert dims.real.tolist() == [1]
+    assert dims.column(1) == 3

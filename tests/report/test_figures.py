@@ -43,7 +43,7 @@ def test_bars_are_the_information_largest_on_top() -> None:
 
 
 def test_the_heat_map_shows_the_ordered_shares() -> None:
-    (axes,) = figures.information_shares(DIMS).axes
+    (axes,) = figures.by_factor(DIMS, SHARES).axes
     numbers = {(t.get_position()[1] - 0.5, t.get_position()[0] - 0.5): t.get_text() for t in axes.texts}
     assert numbers == {(0, 0): "0.03", (0, 1): "0.60", (1, 0): "0.90", (1, 1): "0.02"}
     opacity = axes.collections[0].get_array()[..., 3]

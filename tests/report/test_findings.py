@@ -4,9 +4,12 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
+from hatchel.errors import HatchelError
 from hatchel.evaluation import encodings
 from hatchel.metrics import factor_vae_score, gaussian_tc, mig
+from hatchel.metrics.probe import Probe
 from hatchel.report.findings import HEADLINES, Findings, examine
 from hatchel.run import Run
 
@@ -54,3 +57,15 @@ def test_a_run_on_images_without_factors(unknown: Callable[[tuple[int, ...]], Ru
     assert "needs the factors" in found.skipped["MIG"]
     assert found.fits == ()
     assert found.dimensions.shares is None
+
+
+def test_dependence_is_that_of_the_real_coordinates_alone(mixed: Findings) -> None:
+    assert mixed.scores["tc_mean"].value == gaussian_tc(mixed.encoded.mean[:, 3:]).value
+    assert mixed.scores["tc_sample"].value == gaussian_tc(mixed.encoded.sample[:, 3:]).value
+
+
+def test_one_factor_is_too_few_to_compare(found: Findings) -> None:
+    headline = next(h for h in HEADLINES if h.key == "dci")
+    one = Probe(found.encoded.mean, np.asarray(found.probe.values)[:, 0], continuous=False)
+    with pytest.raises(HatchelError, match="says nothing"):
+        headline.score(one, 0, 0)

@@ -4,9 +4,11 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 
 from hatchel.data.factors import Factor, FactorSpace
+from hatchel.metrics._disintegration import Disintegration
 from hatchel.metrics.probe import Probe
 from hatchel.report.dimensions import Dimensions
-from hatchel.report.fits import fits, squared_correlations
+from hatchel.report.fits import fits, r2_matrix, squared_correlations
+from hatchel.report.sites import Site, plain_sites
 
 SPACE = FactorSpace(
     (
@@ -68,3 +70,15 @@ def test_a_collapsed_dimension_is_not_chosen_unless_there_is_no_other() -> None:
 
 def test_nothing_to_fit_without_factors() -> None:
     assert fits(Probe(np.eye(3)), None, every(), 0, 10) == ()
+
+
+def test_the_matrix_is_that_of_factor_disintegration_where_values_are_evenly_spaced() -> None:
+    space = FactorSpace((Factor("shape", ("a", "b", "c")), Factor("x", (0.0, 0.5, 1.0), "continuous")), complete=False)
+    rng = np.random.default_rng(4)
+    factors = rng.integers(3, size=(200, 2))
+    p = Probe(factors @ rng.normal(size=(2, 3)) + rng.normal(size=(200, 3)), factors, continuous=False)
+    expected = Disintegration(by="r2").score(p).matrix
+    assert np.allclose(r2_matrix(p, space, plain_sites(3)), expected)
+    with_class = r2_matrix(p, space, (Site("c", (0, 1), "c"), Site("s", (2,), "s")))
+    assert np.isnan(with_class[0]).all()
+    assert np.allclose(with_class[1], expected[2])

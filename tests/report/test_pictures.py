@@ -2,43 +2,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.pictures import (
-    STEPS,
     mosaic,
-    reconstruction_figure,
+    reconstruction_labels,
     reconstructions,
+    rows_figure,
     to_bytes,
-    traversal_codes,
-    traversal_figure,
+    traversal_labels,
     traversals,
-    typical,
 )
-
-DIMS = Dimensions(np.array([0.2, 1.5, 0.9]), np.array([-1.0, -2.0, 0.0]), np.array([1.0, 4.0, 0.5]))
-
-
-def test_a_traversal_moves_one_dimension_over_its_range_in_the_order_of_information() -> None:
-    start = np.array([7.0, 8.0, 9.0])
-    codes = traversal_codes(start, DIMS)
-    assert codes.shape == (3, STEPS, 3)
-    for row, d in enumerate((1, 2, 0)):
-        assert np.allclose(codes[row, :, d], np.linspace(DIMS.low[d], DIMS.high[d], STEPS))
-        others = [i for i in range(3) if i != d]
-        assert (codes[row][:, others] == start[others]).all()
-    assert np.array_equal(traversal_codes(start, DIMS, rows=2), codes[:2])
-
-
-def test_the_typical_item_is_a_real_one_and_dead_dimensions_do_not_choose_it() -> None:
-    codes = np.array([[-1.0, 0.0], [0.1, 900.0], [1.0, 0.0], [5.0, 0.0], [-5.0, 0.0]])
-    dims = Dimensions(np.array([2.0, 0.0]), np.array([-5.0, 0.0]), np.array([5.0, 0.0]))
-    assert typical(codes, dims).tolist() == [0.1, 900.0]
+from hatchel.report.traversal import typical
 
 
 def test_images_of_the_page_are_those_of_the_run(found: Findings) -> None:
     run = found.run
-    rows = traversals(run, found)
+    rows, counts = traversals(run, found)
+    assert counts == [11] * 4
     start = typical(found.probe.codes, found.dimensions)
     code = start.copy()
     first = found.dimensions.order[0]
@@ -65,12 +45,25 @@ def test_rounding() -> None:
     assert to_bytes(np.array([-0.1, 0.0, 0.5, 1.0, 1.2])).tolist() == [0, 0, 128, 255, 255]
 
 
+def test_images_beyond_a_rows_count_stay_empty() -> None:
+    picture = mosaic(np.full((2, 3, 2, 2, 1), 9, dtype=np.uint8), gap=1, counts=[3, 1])
+    assert (picture[:2, [0, 3, 6], 3] == 255).all()
+    assert (picture[3:, :2, 3] == 255).all()
+    assert (picture[3:, 3:] == 0).all()
+
+
+def test_every_level_has_its_reconstruction(hierarchy: Findings) -> None:
+    originals, *back = reconstructions(hierarchy, count=4)
+    assert len(back) == 3
+    for level, images in enumerate(back):
+        assert np.array_equal(images, to_bytes(hierarchy.run.reconstruct(originals, level)))
+    assert len(reconstruction_labels(3)) == 4
+
+
 def test_figures_name_every_row(found: Findings) -> None:
-    images = traversals(found.run, found, rows=2)
-    (axes,) = traversal_figure(images, found.dimensions).axes
+    images, counts = traversals(found.run, found, rows=2)
+    (axes,) = rows_figure(images, traversal_labels(found.dimensions, 2), counts).axes
     names = [label.get_text() for label in axes.get_yticklabels()]
     expected = [f"z{d}" for d in found.dimensions.order[:2]]
     assert [name.split()[0] for name in names] == expected
     assert np.array_equal(axes.images[0].get_array(), mosaic(images, 1))
-    (axes,) = reconstruction_figure(reconstructions(found, 4)).axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["original", "through the code"]

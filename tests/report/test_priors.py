@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from hatchel.data.xy_squares import XYSquares
+from hatchel.latents.prior import Prior
+from hatchel.presets.preset import preset
+from hatchel.report.findings import Findings
+from hatchel.report.priors import group_codes, prior_codes
+from hatchel.report.sites import sites
+from hatchel.run import Run
+from hatchel.training.checkpoint import Description
+from hatchel.training.spec import build, resolved
+
+
+def test_a_standard_prior_has_unit_moments_and_a_seed(found: Findings) -> None:
+    codes = prior_codes(found.run, found.dimensions.sites, 20_000)
+    assert np.abs(codes.mean(axis=0)).max() < 0.03
+    assert np.abs(np.cov(codes.T) - np.eye(4)).max() < 0.04
+    assert np.array_equal(codes[:3], prior_codes(found.run, found.dimensions.sites, 20_000)[:3])
+
+
+def test_a_learned_prior_has_its_covariance_and_class_probabilities() -> None:
+    data = XYSquares(size=16, places=4)
+    spec = resolved(preset("hf_vae", data=data, style=2, classes=3, prior="whole"), data.load())
+    model = build(spec, (1, 16, 16)).model
+    prior = model.latent.prior
+    assert isinstance(prior, Prior)
+    with torch.no_grad():
+        prior.factors[0].copy_(torch.tensor([[0.3, 0.0], [0.8, -0.2]]))
+        prior.logits[0].copy_(torch.tensor([1.0, 0.0, -1.0]))
+    made = Run(None, Description(spec, (1, 16, 16), 16, ""), model, 0)  # type: ignore[arg-type]
+    codes = prior_codes(made, sites(made), 40_000)
+    assert np.allclose(np.cov(codes[:, 3:].T), prior.covariances[0].detach().numpy(), atol=0.06)
+    # The largest coordinate of a Concrete draw is a draw of the classes themselves (the Gumbel-max identity).
+    frequencies = np.bincount(codes[:, :3].argmax(axis=1)) / len(codes)
+    assert np.allclose(frequencies, torch.tensor([1.0, 0.0, -1.0]).softmax(0).numpy(), atol=0.01)
+    assert np.allclose(codes[:, :3].sum(axis=1), 1, atol=1e-5)
+
+
+def test_one_group_alone(mixed: Findings) -> None:
+    codes = np.arange(10, dtype=np.float32).reshape(2, 5)
+    alone = group_codes(codes, np.full(5, -1.0), mixed.dimensions.sites, "style")
+    assert alone.tolist() == [[-1, -1, -1, 3, 4], [-1, -1, -1, 8, 9]]
