@@ -51,6 +51,7 @@ def called(path: Path, given: np.ndarray) -> list[np.ndarray]:
     return session.run(None, {session.get_inputs()[0].name: given})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind, latent", list(zip(Encoder.members(), cycle(LATENTS), strict=False)))
 def test_encoders(kind: str, latent: tuple[Latent, int], run_of: Callable[..., Run], tmp_path: Path) -> None:
     run, level = run_of(encoder=Encoder.members()[kind](), latent=latent[0]), latent[1]
@@ -61,6 +62,7 @@ def test_encoders(kind: str, latent: tuple[Latent, int], run_of: Callable[..., R
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["e.onnx"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind, likelihood", list(zip(Decoder.members(), cycle(LIKELIHOODS), strict=False)))
 def test_decoders(kind: str, likelihood: object, run_of: Callable[..., Run], tmp_path: Path) -> None:
     run = run_of((3, 16, 16), decoder=Decoder.members()[kind](), likelihood=likelihood)
