@@ -56,4 +56,5 @@ class Pairs:
         if feature.ndim < 3:
             raise HatchelError(f"the feature {name} has no members to pair: its shape is {tuple(feature.shape[1:])}")
         flat = feature.flatten(3) if feature.ndim > 3 else feature[..., None]
-        return flat.mean(3) if self.pooled else flat.flatten(2)
+        # A mean's gradient would be written out as a map; a sum's is the small gradient seen once for each place.
+        return flat.sum(3) / flat.shape[3] if self.pooled else flat.flatten(2)
