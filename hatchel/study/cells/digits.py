@@ -1,0 +1,130 @@
+"""Digits: a run on images of classes; whether the discrete variable finds them and the others leave them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hatchel.metrics.metric import Metric
+from hatchel.spec import Count
+from hatchel.study.cell import Cell, Place, Record
+from hatchel.study.cells.trained import Trained
+from hatchel.training.spec import RunSpec
+
+if TYPE_CHECKING:
+    from hatchel.run import Run
+
+OFF = 0.05
+"""Nats: a coordinate with less information about x is unused (paper 003, Fig. 7)."""
+STOPS = 7
+"""Points of a traversal, from the 5th to the 95th percentile of the coordinate."""
+Images = NDArray[np.uint8]
+
+
+class Digits(Cell):
+    """What `Trained` measures, and of the images: how sure the classes are, and how far a traversal keeps the class.
+
+    A judge (logistic regression on the pixels of real images) names the class of every image along every used real
+    coordinate; `kept` is the share that it names as it named the image the traversal began with. Only images whose
+    reconstruction the judge names correctly are traversed.
+    """
+
+    run: RunSpec
+    """What is trained; its seed is the cell's."""
+    metrics: tuple[Metric, ...] = ()
+    """What is measured."""
+    items: Count = 10_000
+    """Items encoded, and real images the judge learns from."""
+    snapshots: Count = 1
+    """Times it is measured during training."""
+    traversed: Count = 100
+    """Images traversed."""
+
+    def compute(self, place: Place) -> Record:
+        """Train and measure, then traverse."""
+        inner = Trained(seed=self.seed, run=self.run, metrics=self.metrics, items=self.items, snapshots=self.snapshots)
+        found = inner.compute(place)
+        run = inner.trained(place)
+        values, details = dict(found.values), dict(found.details)
+        information = used(values)
+        values["unused"] = float(sum(v < OFF for v in information))
+        values["between"] = float(sum(OFF <= v < 10 * OFF for v in information))
+        details["information"] = sorted(information, reverse=True)
+        labels, images = self._sample(run)
+        codes, real, classes = split_codes(run, images)
+        if classes is not None:
+            values["confidence"] = float(classes.max(axis=1).mean())
+        if real:
+            kept, judged, strips = self._traverse(run, images, labels, codes, real, information)
+            values |= {"kept": kept, "judge": judged}
+            details["strips"] = strips
+        return Record(values, details)
+
+    def _sample(self, run: Run) -> tuple[NDArray[np.int64], Images]:
+        data = run.data
+        chosen = np.sort(np.random.default_rng(self.seed).choice(len(data), min(self.items, len(data)), replace=False))
+        factors = data.factors(chosen)
+        assert factors is not None
+        return factors[:, 0], data.images(chosen)
+
+    def _traverse(
+        self, run: Run, images: Images, labels: NDArray[np.int64], codes: Any, real: list[int], information: list[float]
+    ) -> tuple[float, float, dict[str, Any]]:
+        """The share of classes kept, the judge's accuracy on real images, and some rows to look at."""
+        from sklearn.linear_model import LogisticRegression
+
+        flat = images.reshape(len(images), -1) / np.float32(255)
+        half = len(flat) * 4 // 5
+        judge = LogisticRegression(max_iter=60, tol=1e-2).fit(flat[:half], labels[:half])
+        accuracy = float(judge.score(flat[half:], labels[half:]))
+
+        def named(pictures: NDArray[np.float32]) -> Any:
+            return judge.predict(pictures.reshape(len(pictures), -1))
+
+        rebuilt = run.decode(codes[: 20 * self.traversed])
+        right = np.flatnonzero(named(rebuilt) == labels[: len(rebuilt)])[: self.traversed]
+        live = [d for d, i in zip(real, information, strict=True) if i >= OFF]
+        order = sorted(live, key=lambda d: -information[real.index(d)])
+        same: list[float] = []
+        rows: dict[str, Any] = {}
+        for d in order:
+            stops = np.quantile(codes[:, d], np.linspace(0.05, 0.95, STOPS))
+            moved = np.repeat(codes[right], STOPS, axis=0)
+            moved[:, d] = np.tile(stops, len(right))
+            pictures = run.decode(moved)
+            same.append(float((named(pictures) == np.repeat(labels[right], STOPS)).mean()))
+            if len(rows) < 4:
+                rows[f"z{d}"] = _rows(pictures, labels[right])
+        return (float(np.mean(same)) if same else 1.0), accuracy, rows
+
+
+def split_codes(run: Run, images: Images) -> tuple[NDArray[np.float32], list[int], NDArray[np.float32] | None]:
+    """The codes (n, D), which columns are real coordinates, and the class probabilities (n, K), if there are any."""
+    import torch
+
+    with torch.inference_mode():
+        real = run.model.encode(next(iter(run.batches(images[:1]))), run.steps)[0].real
+    codes = run.encode(images)
+    others = [c for c in range(codes.shape[1]) if c not in real]
+    return codes, list(real), codes[:, others] if others else None
+
+
+def used(values: dict[str, float]) -> list[float]:
+    """I(x; z_d) of every real coordinate, from an evaluation's values."""
+    head = "elbo_terms.mutual_information_per_dimension.z"
+    for tail in ("@coordinates", ""):
+        found = {int(k.removeprefix(head).removesuffix(tail)): v for k, v in values.items()
+                 if k.startswith(head) and k.endswith(tail) and (tail or "@" not in k)}  # fmt: skip
+        if found:
+            return [found[d] for d in sorted(found)]
+    return []
+
+
+def _rows(pictures: NDArray[np.float32], labels: Sequence[Any] | NDArray[Any]) -> list[Any]:
+    """The traversals of the first image of each of five classes, as bytes."""
+    first = [int(np.flatnonzero(np.asarray(labels) == c)[0]) for c in sorted(set(np.asarray(labels).tolist()))[:5]]
+    grid = (pictures * 255).astype(np.uint8).reshape(-1, STOPS, *pictures.shape[1:3])
+    return grid[first].tolist()
