@@ -93,5 +93,5 @@ class Objectives(Study, kind="objectives"):
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """Each row of the tables."""
         worst = max((abs(r.values["difference"]) for r in rows), default=0.0)
-        text = "Every objective equals its weights on the common terms, within 0.1 nats where a KL in closed form meets a sampled one."
+        text = "Every objective equals its weights on the common terms (0.1 nats; KLs in closed form or sampled)."
         return [Claim(text, worst < 0.1, f"largest difference {worst:.4f} nats")] if rows else []
