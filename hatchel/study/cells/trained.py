@@ -64,7 +64,9 @@ class Trained(Cell):
         from hatchel.run import train
 
         spec = self.run.with_fields(seed=self.seed, threads=place.threads)
-        folder = place.runs / f"{spec.name}-{spec.digest()}"
+        # A run that is looked at on its way cannot be one that another cell has already trained to the end.
+        way = f"-by-{self.snapshots}" if self.snapshots > 1 else ""
+        folder = place.runs / f"{spec.name}-{spec.digest()}{way}"
         # Two cells may measure one run: the second waits, and finds it trained.
         with exclusive(folder.with_suffix(".lock")):
             return self._trained(train, spec, folder, steps or spec.steps)
