@@ -192,9 +192,8 @@ def report(
     entries = study.entries(scale, seeds)
     rows = kept.rows(entries)
     if not rows:
-        raise HatchelError(
-            f"{target}: no cell at {scale} is done in {store}; {_command('run', target, scale, seeds, store)}"
-        )
+        todo = _command("run", target, scale, seeds, store)
+        raise HatchelError(f"{target}: no cell is done at {scale} in {store}; first: {todo}")
     machines = dict.fromkeys(str(kept.record(row.digest).get("machine", "")) for row in rows)
     folder = out or store / "reports" / f"{name_of(study)}-{scale}"
     print(f"Report: {write_report(study, rows, scale, folder, failures(entries, kept), '; '.join(machines))}")
