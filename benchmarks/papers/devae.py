@@ -1,0 +1,6 @@
+"""DeVAE (paper 001): equal MIG at all layers, reconstruction at the first; a thousand dimensions."""
+
+from claims import main
+
+if __name__ == "__main__":
+    main(__doc__, "devae-comparison", "devae-highdim")

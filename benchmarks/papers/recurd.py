@@ -1,0 +1,6 @@
+"""RecurD (paper 000): reconstruction and disentanglement against the baselines, by layer, and the cost."""
+
+from claims import main
+
+if __name__ == "__main__":
+    main(__doc__, "recurd-table2", "recurd-layers", "recurd-cost")

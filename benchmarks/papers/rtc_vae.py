@@ -1,0 +1,6 @@
+"""RTC-VAE (paper 004): means as independent as samples, where FactorVAE's are not."""
+
+from claims import main
+
+if __name__ == "__main__":
+    main(__doc__, "tc-disparity", "disintegration")
