@@ -182,6 +182,7 @@ function bench(run, index) {
     say("");
     refreshStrips();
     refreshSwap();
+    refreshScatter();
   });
   self.change = () => { self.controls.forEach((c) => c.show(self.code)); self.redraw(); };
   self.reset = () => { self.code = self.encoded[self.level].slice(); self.change(); };
@@ -234,8 +235,8 @@ async function receive(picked) {
   $("item").value = picked.item ?? "";
   const parts = Object.entries(picked.shown).map(([name, value]) => `${name} ${value}`);
   $("shown").textContent = picked.item === null ? "Your image, as the encoder reads it." : parts.join(" · ");
+  $("shown").hidden = !$("shown").textContent;
   benches.forEach((b) => b.receive(picked));
-  drawScatter();
 }
 const pick = latest(async (_, item) => receive(await source.pick(item)));
 const step = (by) => pick(current && current.item !== null ? (current.item + by + about.count) % about.count : about.start);
@@ -286,10 +287,7 @@ const refreshStrips = later(() => pictured(benches[0].run) && drawStrips(), 120)
 
 // ---- swap
 
-const four = ["A", "B", "A with B's", "B with A's"].map((caption) => {
-  const f = figure(caption), rows = make("div", { className: "rows" });
-  return { ...f, rows };
-});
+const four = ["A", "B", "A with B's", "B with A's"].map((caption) => figure(caption));
 const drawSwap = latest(async () => {
   if (!other || !current) return;
   const b = benches[+$("swap-run").value], site = b.sites()[+$("swap-site").value];
@@ -298,13 +296,12 @@ const drawSwap = latest(async () => {
   site.columns.forEach((c) => { mixed[0][c] = second[c]; mixed[1][c] = b.code[c]; });
   const frames = await source.decode(b.index, b.level, [b.code, second, ...mixed]);
   const labels = ["A, as the sliders are", other.item === null ? "B, your image" : `B, item ${other.item}`, `A with B's ${site.name}`, `B with A's ${site.name}`];
+  if (!pictured(b.run)) return tabulate($("swapped"), b.run, Object.fromEntries(labels.map((label, n) => [label, frames[n]])));
   four.forEach((f, n) => {
     f.element.lastChild.textContent = labels[n];
     f.canvas.setAttribute("aria-label", labels[n]);
-    if (pictured(b.run)) paint(f.canvas, frames, b.run.shape, n);
-    else tabulate(f.rows, b.run, { value: frames[n] });
+    paint(f.canvas, frames, b.run.shape, n);
   });
-  $("swapped").dataset.drawn = "1";
 });
 const refreshSwap = later(drawSwap, 60);
 function receiveOther(picked) { other = picked; $("other").value = picked.item ?? ""; drawSwap(); }
@@ -375,6 +372,7 @@ function drawScatter() {
   if (hovered >= 0) ring(...points.places[hovered], style.getPropertyValue("--accent"));
   legend(factor);
 }
+const refreshScatter = later(drawScatter, 60);
 function legend(factor) {
   const place = $("legend");
   const key = `${factor ? factor.name : ""}`;
@@ -444,8 +442,11 @@ function fillSelectors() {
   if (real.length) loadScatter();
   const s = benches[+$("swap-run").value];
   fill($("swap-site"), s.sites().map((site, n) => [n, title(site)]));
-  $("swapped").replaceChildren(...four.map((f) => (pictured(s.run) ? f.element : make("figure", {}, f.rows, f.element.lastChild))));
-  if (pictured(s.run)) buildStrips();
+  $("swapped").className = pictured(s.run) ? "four" : "rows";
+  if (pictured(s.run)) {
+    $("swapped").replaceChildren(...four.map((f) => f.element));
+    buildStrips();
+  }
   refreshStrips();
   drawSwap();
 }

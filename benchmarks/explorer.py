@@ -1,0 +1,94 @@
+"""How long one decode takes over HTTP: a slider has moved, a picture of 64 px has come back.
+
+    python benchmarks/explorer.py
+
+The server runs in a process of its own, as `hatchel explore` does, with the untrained 64 px convolutional networks of
+the dSprites presets: what they have learnt does not change how long they take. Requests come one after the other over
+one connection, as the page sends them. Wall-clock time, on a busy machine too: that is what a hand on a slider feels.
+Exit code 1 if the promise is not kept.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from http.client import HTTPConnection
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+import torch
+
+WARM, REQUESTS = 50, 1000
+TARGET = 50.0
+"""Milliseconds, at the 95th percentile."""
+
+
+def serve(pipe: Connection) -> None:
+    from hatchel.data.xy_squares import XYSquares
+    from hatchel.explorer.gallery import Gallery
+    from hatchel.explorer.server import Listening
+    from hatchel.presets.preset import preset
+    from hatchel.run import Run
+    from hatchel.training.checkpoint import Description
+    from hatchel.training.spec import build, resolved
+
+    data = XYSquares(size=64).load()
+    spec = resolved(preset("beta_vae", data=XYSquares(size=64)), data)
+    with tempfile.TemporaryDirectory() as folder:
+        description = Description(spec, data.shape, len(data), data.fingerprint)
+        run = Run(Path(folder), description, build(spec, data.shape).model, 0)
+        opened = Listening.on(Gallery([run]))
+        layers = f"{spec.decoder.kind}, {sum(p.numel() for p in run.model.decoder.parameters()):,} parameters"
+        pipe.send((opened.listener.getsockname()[1], spec.latent.width, layers))
+        opened.run()
+
+
+def round_trips(port: int, width: int, codes: int, requests: int) -> np.ndarray:
+    """Milliseconds of each request."""
+    connection = HTTPConnection("127.0.0.1", port)
+    rng, taken = np.random.default_rng(0), []
+    for n in range(WARM + requests):
+        body = json.dumps({"codes": rng.normal(size=(codes, width)).round(4).tolist()})
+        begin = time.perf_counter()
+        connection.request("POST", "/api/decode", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        picture = answer.read()
+        if n >= WARM:
+            taken.append(1000 * (time.perf_counter() - begin))
+        if answer.status != 200 or len(picture) != codes * 64 * 64:
+            raise SystemExit(f"the server answered {answer.status}: {picture[:200]!r}")
+    connection.close()
+    return np.array(taken)
+
+
+def main() -> int:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=serve, args=(theirs,), daemon=True)
+    process.start()
+    port, width, layers = ours.recv()
+    load = os.getloadavg()[0]
+    print(f"torch {torch.__version__}, {os.cpu_count()} cores, load {load:.1f}; 64 px, {layers}")
+    print(f"{'pictures':>9} {'median':>8} {'95 %':>8} {'99 %':>8} {'worst':>8}   ms a round trip")
+    slow = 0.0
+    for codes, requests in ((1, REQUESTS), (11, REQUESTS // 5)):
+        taken = round_trips(port, width, codes, requests)
+        middle, high, higher = np.quantile(taken, (0.5, 0.95, 0.99))
+        print(f"{codes:>9} {middle:>8.2f} {high:>8.2f} {higher:>8.2f} {taken.max():>8.2f}")
+        slow = high if codes == 1 else slow
+    process.terminate()
+    process.join()
+    kept = slow < TARGET
+    print(
+        f"  {'kept' if kept else 'NOT KEPT'}: one decode under {TARGET:.0f} ms at the 95th percentile ({slow:.1f} ms)"
+    )
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
