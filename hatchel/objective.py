@@ -18,13 +18,13 @@ from torch import Tensor, nn
 from hatchel.distributed import mean
 from hatchel.errors import HatchelError
 from hatchel.estimates import Compared, CriticKey, Estimates
-from hatchel.estimators.estimator import Critic, CriticModule, Estimator
+from hatchel.estimators.estimator import Critic, CriticModule, Density, Estimator
 from hatchel.estimators.items import Items
 from hatchel.estimators.pairs import Pairs
 from hatchel.nets.part import Shape
 from hatchel.spec import Spec
 from hatchel.terms.term import Term
-from hatchel.trace import Partition, Posterior, Trace
+from hatchel.trace import LAYERED, Partition, Posterior, Trace
 from hatchel.weights import Constant, Weight
 
 Features = Mapping[str, Tensor]
@@ -87,6 +87,9 @@ class Objective(nn.Module):
                 reason = part.accepts(q)
                 if reason:
                     raise HatchelError(f"objective.{name}: {part.kind} does not fit this latent: {reason}")
+            if isinstance(by, Density) and not all(q.knows(block) for block in entry.term.blocks(q)):
+                reason = f"it asks for the density of single parts, and {LAYERED}"
+                raise HatchelError(f"objective.{name}: {entry.term.kind} does not fit this latent: {reason}")
             self.register_buffer(f"state_{name}", entry.weight.initial_state())
             self._note(name, entry, q, features or {}, shape)
 

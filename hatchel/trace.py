@@ -19,6 +19,10 @@ Partition = tuple[Block, ...]
 
 NEEDS_REAL = "needs real coordinates and this latent has discrete sites; set latent=diagonal"
 """The end of the answer to what a discrete variable cannot have."""
+LAYERED = (
+    "of layers drawn one given another a part has a density only together with all layers above it; set latent=diagonal"
+)
+"""The end of the answer to what a part of such layers cannot have."""
 
 
 class Posterior(ABC):
@@ -73,6 +77,17 @@ class Posterior(ABC):
     @abstractmethod
     def kl(self) -> Tensor | None:
         """KL(q(z|x) || p(z)) in closed form, as a sum over sites (B, S); None where there is none."""
+
+    def kl_at(self, z: Tensor) -> Tensor | None:
+        """The same at a draw (B, D): of layers drawn one given another, each layer's KL given the layers above it."""
+        return self.kl()
+
+    def knows(self, block: Block) -> bool:
+        """Whether `log_prob` and `prior_log_prob` of a block are marginal densities.
+
+        Of layers drawn one given another, only those of a block with all layers above it; else they are conditional.
+        """
+        return True
 
     @abstractmethod
     def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:

@@ -28,6 +28,8 @@ class LatentModule(nn.Module, ABC):
 
     levels: int = 1
     """Latent spaces of a hierarchy; 1 where there is none."""
+    transforms: bool = False
+    """Whether the decoder reads something that is made of z, in place of z."""
     generates: bool = False
     """Whether it can draw codes for a generator."""
 

@@ -38,7 +38,7 @@ class KL(Term, kind="kl"):
         block = t.q.whole
         if self.groups is not None:
             block = tuple(s for name in self.groups for s in t.q.groups[t.q.names.index(name)])
-        closed = t.q.kl()
+        closed = t.q.kl_at(t.z)
         if closed is not None:
             return closed.sum(1) if self.groups is None else closed[:, list(block)].sum(1)
         return t.q.log_prob(t.z, block) - t.q.prior_log_prob(t.z, block)

@@ -11,7 +11,7 @@ from hatchel.estimators.density_ratio import DensityRatio
 from hatchel.estimators.estimator import Estimator
 from hatchel.spec import Count
 from hatchel.terms.term import Term
-from hatchel.trace import Partition, Posterior, Trace
+from hatchel.trace import LAYERED, Partition, Posterior, Trace
 
 
 class TotalCorrelation(Term):
@@ -57,6 +57,8 @@ class TotalCorrelation(Term):
             return "the latent has one group only; use over=sites, or latent=mixed with several groups"
         if self.over == "sites" and len(q.sites) < 2:
             return "the latent has one site only: nothing can be correlated; leave the term out"
+        if not all(q.knows(block) for block in self.blocks(q)):
+            return f"it asks for the prior of single parts, and {LAYERED}"
         return ""
 
     def value(self, t: Trace, estimates: Estimates) -> Tensor:

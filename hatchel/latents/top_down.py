@@ -1,0 +1,197 @@
+"""TopDown: layers of coordinates, each drawn given those above it: q(z|x) = q(z_L|x) prod_l q(z_l|z_>l, x)."""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from hatchel.distributed import own_rows, world
+from hatchel.latents.latent import LatentModule
+from hatchel.trace import Block, Partition, Posterior
+
+LOG_2PI = math.log(2 * math.pi)
+
+
+class Normal(NamedTuple):
+    """Means and log-variances of one layer's coordinates, each (B, D_l)."""
+
+    mean: Tensor
+    log_variance: Tensor
+
+
+class Layer(NamedTuple):
+    """One layer, given the draws of those above it."""
+
+    prior: Normal
+    posterior: Normal
+
+
+class TopDownModule(LatentModule, ABC):
+    """The way down: a state that starts the same for all items and learns of one layer's draw after the other."""
+
+    transforms = True
+    sizes: tuple[int, ...]
+    """Coordinates of each layer, the top layer first."""
+
+    @abstractmethod
+    def start(self, rows: int, like: Tensor) -> Tensor:
+        """The state above the top layer: (rows, ...)."""
+
+    @abstractmethod
+    def prior(self, layer: int, state: Tensor) -> Normal:
+        """p(z_l|z_>l)."""
+
+    @abstractmethod
+    def merged(self, layer: int, state: Tensor, own: Normal, prior: Normal) -> Normal:
+        """q(z_l|z_>l, x) from the encoder's own numbers of this layer and what came from above."""
+
+    @abstractmethod
+    def onward(self, layer: int, state: Tensor, z: Tensor) -> Tensor:
+        """The state below a layer, given its draw (rows, D_l)."""
+
+    def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> TopDownPosterior:
+        """Two numbers of the encoder for each coordinate."""
+        return TopDownPosterior(parameters, self)
+
+    def states(self, z: Tensor) -> list[Tensor]:
+        """The state above each layer and, last, below the lowest, for codes (B, D)."""
+        states = [self.start(z.shape[0], z)]
+        for layer, part in enumerate(z.split(self.sizes, 1)):
+            states.append(self.onward(layer, states[-1], part))
+        return states
+
+
+class TopDownPosterior(Posterior):
+    """Normal layers in sequence; a group is a layer, the top layer first.
+
+    `mean` and `variance` belong to the path on which every layer above stands at its mean: exact moments of q(z|x) for
+    the top layer, and the deterministic code that metrics read for the others.
+    """
+
+    continuous = True
+    factorised_prior = False
+
+    def __init__(self, parameters: Tensor, network: TopDownModule) -> None:
+        self.parameters = parameters  # (B, 2 D)
+        self.network = network
+        sizes = network.sizes
+        ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
+        self.groups = tuple(tuple(range(end - size, end)) for end, size in zip(ends, sizes, strict=True))
+        self.names = tuple(f"z{len(sizes) - i}" for i in range(len(sizes)))
+        self._last: tuple[Tensor, list[Layer]] | None = None
+
+    @functools.cached_property
+    def mean(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """On the path of means: (B, D)."""
+        return self._central[0]
+
+    @functools.cached_property
+    def variance(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """On the path of means: (B, D)."""
+        return self._central[1]
+
+    def rsample(self, generator: torch.Generator) -> Tensor:
+        """Layer by layer, z_l = mu + sigma * eps."""
+        rows, dim = self.parameters.shape[0], sum(self.network.sizes)
+        noise = own_rows(torch.randn(rows * world(), dim, generator=generator)).to(self.parameters)
+        parts = noise.split(self.network.sizes, 1)
+        layers, z = self._walk(lambda i, q: q.mean + (0.5 * q.log_variance).exp() * parts[i])
+        self._last = (z, layers)
+        return z
+
+    def log_prob(self, z: Tensor, block: Block) -> Tensor:
+        """The sum over the block's sites, each given the layers above it."""
+        parts = [_log_density(z_l, layer.posterior) for z_l, layer in zip(self._split(z), self._at(z), strict=True)]
+        return torch.cat(parts, 1)[:, list(block)].sum(1)
+
+    def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
+        """Every code's way down under every posterior: the network reads all R B pairs."""
+        rows, columns = z.shape[0], self.parameters.shape[0]
+        states, own = self.network.states(z), self._own()
+        sites: list[Tensor] = []
+        for i, z_l in enumerate(self._split(z)):
+            state, drawn = (t.repeat_interleave(columns, 0) for t in (states[i], z_l))
+            mine = Normal(*(t.repeat(rows, 1) for t in own[i]))
+            merged = self.network.merged(i, state, mine, self.network.prior(i, state))
+            sites.append(_log_density(drawn, merged).unflatten(0, (rows, columns)))
+        every = torch.cat(sites, 2)  # (R, B, S)
+        return torch.stack([every[:, :, list(block)].sum(2) for block in blocks])
+
+    def prior_log_prob(self, z: Tensor, block: Block) -> Tensor:
+        """The sum over the block's sites, each given the layers above it."""
+        states = self.network.states(z)
+        parts = [_log_density(z_l, self.network.prior(i, states[i])) for i, z_l in enumerate(self._split(z))]
+        return torch.cat(parts, 1)[:, list(block)].sum(1)
+
+    def kl(self) -> None:
+        """There is one only given the draws of upper layers."""
+        return
+
+    def kl_at(self, z: Tensor) -> Tensor:
+        """KL(q(z_l|z_>l, x) || p(z_l|z_>l)) of each coordinate in closed form, the layers above at their draws: (B, D).
+
+        Their sum has the mean KL(q(z|x) || p(z)), with less noise than log q - log p at the draw.
+        """
+        return torch.cat([_kl(layer.posterior, layer.prior) for layer in self._at(z)], 1)
+
+    def knows(self, block: Block) -> bool:
+        """With all layers above its lowest one."""
+        lowest = max(i for i, group in enumerate(self.groups) if set(group) & set(block))
+        return all(set(group) <= set(block) for group in self.groups[:lowest])
+
+    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+        """The encoder's numbers changed."""
+        return type(self)(change(self.parameters), self.network)
+
+    @functools.cached_property
+    def _central(self) -> tuple[Tensor, Tensor]:
+        layers, mean = self._walk(lambda _, q: q.mean)
+        return mean, torch.cat([layer.posterior.log_variance for layer in layers], 1).exp()
+
+    def _walk(self, choose: Callable[[int, Normal], Tensor]) -> tuple[list[Layer], Tensor]:
+        """Down through the layers, each coordinate as `choose` draws it."""
+        network, own = self.network, self._own()
+        state, layers, drawn = network.start(self.parameters.shape[0], self.parameters), list[Layer](), list[Tensor]()
+        for i in range(len(network.sizes)):
+            prior = network.prior(i, state)
+            layers.append(Layer(prior, network.merged(i, state, own[i], prior)))
+            drawn.append(choose(i, layers[-1].posterior))
+            if i + 1 < len(network.sizes):
+                state = network.onward(i, state, drawn[-1])
+        return layers, torch.cat(drawn, 1)
+
+    def _at(self, z: Tensor) -> list[Layer]:
+        """The layers at a code; those of the last draw are known."""
+        if self._last is None or self._last[0] is not z:
+            parts = self._split(z)
+            self._last = (z, self._walk(lambda i, _: parts[i])[0])
+        return self._last[1]
+
+    def _own(self) -> list[Normal]:
+        mean, log_variance = self.parameters.unflatten(1, (-1, 2)).unbind(2)
+        return [Normal(m, v) for m, v in zip(self._split(mean), self._split(log_variance), strict=True)]
+
+    def _split(self, z: Tensor) -> tuple[Tensor, ...]:
+        return z.split(self.network.sizes, 1)
+
+
+def standard(rows: int, size: int, like: Tensor) -> Normal:
+    """N(0, I), the prior of a top layer."""
+    zero = like.new_zeros(rows, size)
+    return Normal(zero, zero)
+
+
+def _log_density(z: Tensor, normal: Normal) -> Tensor:
+    scaled = (z - normal.mean).square() * (-normal.log_variance).exp()
+    return -0.5 * (scaled + normal.log_variance + LOG_2PI)
+
+
+def _kl(q: Normal, p: Normal) -> Tensor:
+    ratio = q.log_variance - p.log_variance
+    return 0.5 * (ratio.exp() + (q.mean - p.mean).square() * (-p.log_variance).exp() - 1 - ratio)
