@@ -138,8 +138,8 @@ def best(entries: Sequence[Entry | None], data: Sequence[str], lower: bool) -> l
 
 
 def _beats(own: Entry, rival: Entry, lower: bool) -> bool:
-    if own.interval is None or rival.interval is None:
-        return False
+    if own.interval is None or rival.interval is None or len(own.each) == 2 or len(rival.each) == 2:
+        return False  # the bootstrap of two values is these two values: nothing that a claim could rest on
     return own.interval.high < rival.interval.low if lower else own.interval.low > rival.interval.high
 
 

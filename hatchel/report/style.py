@@ -36,9 +36,9 @@ SCALE = LinearSegmentedColormap.from_list("hatchel", (LOW, MIDDLE, HIGH)).with_e
 """From low to high; what is not there is transparent."""
 
 
-def sheet(height: float, width: float = WIDTH) -> Figure:
-    """An empty figure without a background of its own."""
-    return Figure(figsize=(width, height), facecolor="none", layout="constrained")
+def sheet(height: float, width: float = WIDTH, fitted: bool = True) -> Figure:
+    """An empty figure without a background of its own; `fitted`: its axes make room for their labels, which costs."""
+    return Figure(figsize=(width, height), facecolor="none", layout="constrained" if fitted else None)
 
 
 def bare(axes: Axes, *, grid: str = "") -> Axes:

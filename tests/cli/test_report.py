@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from hatchel.cli.report import report
 from hatchel.data.xy_squares import XYSquares
+from hatchel.errors import HatchelError
 from hatchel.latents.diagonal import Diagonal
 from hatchel.presets.preset import preset
 from hatchel.run import train
@@ -33,7 +34,34 @@ def test_report_of_a_run(app: typer.Typer, tmp_path: Path) -> None:
     assert "30 items drawn at random" in elsewhere.read_text(encoding="utf-8")
 
 
+def test_several_runs_are_compared_and_their_figures_kept(
+    app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = preset("vae", data=XYSquares(size=16, places=4)).with_fields(steps=1, batch_size=8, latent=Diagonal(2))
+    for seed in (0, 1):
+        train(spec, out=tmp_path / f"run{seed}", progress=False, seed=seed)
+    monkeypatch.chdir(tmp_path)
+    arguments = ["run0", "run1", "--bootstrap", "0", "--figures", "pictures"]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.output.splitlines()[0] == "1/2  run0"
+    assert result.output.splitlines()[-1] == "Report: comparison.html"
+    assert "<h1>2 runs on xy_squares</h1>" in Path("comparison.html").read_text(encoding="utf-8")
+    names = {p.name for p in Path("pictures").iterdir()}
+    assert {"scores.png", "scores.svg", "losses.svg", "information.png", "vae-seed-1-traversals.gif"} <= names
+    assert f"Figures: {len(names)} files in pictures" in result.output
+
+
+def test_a_bad_run_among_good_ones_is_named_before_anything_is_written(app: typer.Typer, tmp_path: Path) -> None:
+    spec = preset("vae", data=XYSquares(size=16, places=4)).with_fields(steps=1, batch_size=8, latent=Diagonal(2))
+    run = train(spec, out=tmp_path / "run", progress=False)
+    with pytest.raises(HatchelError, match="other: is not a run"):
+        CliRunner().invoke(
+            app, [str(run.folder), str(tmp_path / "other"), "--figures", str(tmp_path / "f")], catch_exceptions=False
+        )
+    assert {p.name for p in tmp_path.iterdir()} == {"run"}
+
+
 def test_not_a_run(app: typer.Typer, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="is not a run"):
+    with pytest.raises(HatchelError, match="is not a run"):
         CliRunner().invoke(app, [str(tmp_path)], catch_exceptions=False)
     assert not list(tmp_path.iterdir())

@@ -77,11 +77,9 @@ def pair_grid(found: Findings, rows: list[int], factor: int | None) -> Figure:
     means, samples = found.encoded.mean[some][:, columns], found.encoded.sample[some][:, columns]
     colours = None if factor is None else found.probe.classes[some, factor]
     count = len(rows)
-    figure = sheet(0.82 * WIDE, WIDE)
+    figure = sheet(0.82 * WIDE, WIDE, fitted=False)
     figure.set_dpi(DOTS)
-    # Fitting so many axes around their labels takes seconds; these labels are known to be short.
-    figure.set_layout_engine("none")
-    figure.subplots_adjust(left=0.08, right=0.99, top=0.99, bottom=0.07, wspace=0.3, hspace=0.25)
+    figure.subplots_adjust(left=0.08, right=0.99, top=0.99, bottom=0.07, wspace=0.38, hspace=0.3)
     panels = figure.subplots(count, count, squeeze=False)
     for r, c in itertools.product(range(count), range(count)):
         axes = bare(panels[r, c])
@@ -92,8 +90,9 @@ def pair_grid(found: Findings, rows: list[int], factor: int | None) -> Figure:
         else:
             points = means if r > c else samples
             _points(axes, points[:, c], points[:, r], colours)
-        axes.xaxis.set_major_locator(MaxNLocator(3))
+        axes.xaxis.set_major_locator(MaxNLocator(2))
         axes.yaxis.set_major_locator(MaxNLocator(3))
+        axes.tick_params(labelsize=SMALL - 1)
         if r == count - 1:
             axes.set_xlabel(found.dimensions.label(rows[c]), color=INK, fontsize=SMALL + 1)
         if c == 0:
@@ -121,7 +120,7 @@ def factor_pairs(found: Findings) -> Figure:
         axes.set_title(f"{dimensions.factors[k]} · corr {correlation:.2f}", loc="left", color=INK, fontsize=SMALL + 1)
         axes.set_xlabel(f"{dimensions.name(first)} · {dimensions.shares[first, k]:.2f}")
         axes.set_ylabel(f"{dimensions.name(second)} · {dimensions.shares[second, k]:.2f}")
-        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.xaxis.set_major_locator(MaxNLocator(3))
         axes.yaxis.set_major_locator(MaxNLocator(4))
     for axes in panels[len(varying) :]:
         axes.set_visible(False)
