@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -134,7 +135,14 @@ def run(
     kept.create().write_study(name_of(study), scale, entries)
     if not quiet and scale != "smoke":
         print(_estimated(chosen, kept, where), file=sys.stderr)
-    again = _command("run", target, scale, seeds, store, engine if engine != "local" else "")
+    more = {
+        "--engine": [engine] * (engine != "local"),
+        "--workers": [str(workers)] * (workers > 0),
+        "--engine-set": engine_set or [],
+        "--only": only or [],
+        "--plugin": [str(file) for file in plugin or ()],
+    }
+    again = _command("run", target, scale, seeds, store, more)
     try:
         if quiet:
             run_cells(cells, kept, where, retry=retry, plugins=plugin or ())
@@ -263,10 +271,12 @@ def _rehearse(entries: list[Entry], kept: Any, engine: Engine) -> None:
     print(_estimated(entries, kept, engine))
 
 
-def _command(verb: str, target: str, scale: str, seeds: int | None, store: Path, engine: str = "") -> str:
+def _command(
+    verb: str, target: str, scale: str, seeds: int | None, store: Path, more: Mapping[str, Sequence[str]] | None = None
+) -> str:
     """What to type for this study."""
     words = ["hatchel", "study", verb, target, "--scale", scale]
     words += ["--seeds", str(seeds)] if seeds else []
     words += ["--store", str(store)] if store != STUDIES else []
-    words += ["--engine", engine] if engine else []
+    words += [word for option, values in (more or {}).items() for value in values for word in (option, value)]
     return shlex.join(words)

@@ -203,9 +203,10 @@ def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
         return whole(self, place)
 
     monkeypatch.setattr(Coin, "compute", stopped)
-    result = coins("--seeds", "2")
+    result = coins("--seeds", "2", "--only", "method=fair")
     assert result.exit_code == 130
-    assert "Stopped with 1 of 4 cells done. To go on: hatchel study run test-coins --scale laptop" in result.stderr
+    assert "Stopped with 1 of 2 cells done. To go on: " in result.stderr
+    assert "hatchel study run test-coins --scale laptop --seeds 2 --engine here --only method=fair" in result.stderr
     monkeypatch.setattr(Coin, "compute", whole)
     assert coins("--seeds", "2").exit_code == 0
 
