@@ -6,7 +6,7 @@ Every side makes whole training steps (forward, backward, Adam) of the library's
 the rounds alternate, so that a busy machine hurts all alike. Seconds are the process's own on one core, which other
 people's work does not count into; ratios are medians over rounds of ratios within a round.
 
-RecurD-1 is not at its target. Table 4 makes 53 M multiplications an image, 3.3 times as many as the plain encoder's 16 M
+RecurD-1 is not at its target. Table 4 makes 53 M multiplications an image, 3.3 times the plain encoder's 16 M
 (both with the decoder), and both sides do as many a second; 2.5x asks that the whole step, activations and Adam
 included, run at some four fifths of the speed of a bare matrix product, which is measured beside them. The second
 convolution (4 groups of 32 to 64 channels, 33.5 M) is half of the encoder's time: forward at the speed of a matrix
