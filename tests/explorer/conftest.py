@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 import torch
@@ -141,3 +144,25 @@ def serve() -> Iterator[Callable[[Gallery], str]]:
     for opened, thread in running:
         opened.server.should_exit = True
         thread.join(10)
+
+
+class Client:
+    """Requests to an application without a network in between."""
+
+    def __init__(self, app: Any, home: str) -> None:
+        self.home = home
+        self.inner = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=home)
+
+    def get(self, path: str, **options: Any) -> httpx.Response:
+        return asyncio.run(self.inner.get(path, **options))
+
+    def post(self, path: str, **options: Any) -> httpx.Response:
+        return asyncio.run(self.inner.post(path, **options))
+
+
+@pytest.fixture(scope="session")
+def connect() -> Callable[..., Client]:
+    def to(app: Any, home: str = "http://127.0.0.1:8765") -> Client:
+        return Client(app, home)
+
+    return to

@@ -5,14 +5,10 @@ import json
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 from PIL import Image
 
-from hatchel.errors import HatchelError
-from hatchel.explorer.collection import units
 from hatchel.explorer.exhibit import Exhibit
 from hatchel.explorer.gallery import Gallery
-from hatchel.explorer.refusal import Refusal
 from hatchel.latents.diagonal import Diagonal
 from hatchel.run import Run
 
@@ -29,16 +25,6 @@ def test_two_runs_see_the_same_item_each_in_its_own_size(pair: Gallery, mixed: R
     for level in range(2):
         assert np.allclose(found["codes"][1][level], hierarchy.encode(fitted, level)[0])
     assert not np.allclose(found["codes"][1][0], found["codes"][1][1])
-
-
-def test_every_level_has_its_own_ranges_and_decoder(pair: Gallery, hierarchy: Run) -> None:
-    first, *_, last = pair.exhibits[1].spaces
-    low = {site.name: site.low for site in first.sites}
-    assert all(not np.isclose(site.low, low[site.name]) for site in last.sites)
-    code = [0.5, -0.5, 1.0]
-    decoded = [pair.decode(1, level, [code]) for level in (0, 1)]
-    assert np.abs(decoded[0].astype(int) - decoded[1]).max() > 1
-    assert np.allclose(decoded[1] / 255, hierarchy.decode([code], 1), atol=0.51 / 255)
 
 
 def test_what_the_page_is_told(pair: Gallery) -> None:
@@ -58,27 +44,6 @@ def test_it_starts_with_a_middling_item(gallery: Gallery, plain: Run) -> None:
     z = [(codes[:, d] - np.median(codes[:, d])) / (scale[d].high - scale[d].low) for d in range(4)]
     distance = sum(max(0, scale[d].information) * z[d] ** 2 for d in range(4))
     assert gallery.start == int(np.argmin(distance))
-
-
-def test_class_probabilities_are_bounded(pair: Gallery) -> None:
-    columns = next(s.columns for s in pair.exhibits[0].spaces[0].sites if not s.real)
-    code = [0.0] * 5
-    code[columns[0]] = 1.5
-    with pytest.raises(Refusal, match=r"class = 1.5 is out of range \(0 to 1\)"):
-        pair.decode(0, 0, [code])
-    code[columns[0]] = 1.0
-    assert pair.decode(0, 0, [code]).shape == (1, 16, 16, 1)
-
-
-def test_runs_that_cannot_be_compared(plain: Run, table: Run) -> None:
-    with pytest.raises(HatchelError, match="only runs on images, or on rows of the same length"):
-        Gallery([plain, table])
-
-
-def test_units_of_a_table(table: Run) -> None:
-    centre, scale = units(table)
-    assert centre.tolist() == [170, 0, 0, 0, 0]
-    assert scale.tolist() == [10, 1, 1, 1, 1]
 
 
 def test_fewer_items_than_the_data_have(make_run: Callable[..., Run]) -> None:
