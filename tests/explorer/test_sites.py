@@ -75,3 +75,12 @@ def test_a_dead_coordinate_can_still_be_moved(make_run: Callable[..., Run], plai
 
 def test_bounds_are_far_but_finite() -> None:
     assert Site("z0", (0,), 2.0, 6.0, 1.0).bounds == (-396.0, 404.0)
+
+
+def test_many_dimensions_are_estimated_with_fewer_draws(monkeypatch: pytest.MonkeyPatch, plain: Run) -> None:
+    """Two items 40 deviations apart: log 2 whatever the number of draws."""
+    q = plain.model.encode(next(plain.batches(plain.data.images([0]))))[0]
+    mean = np.repeat(np.float32([[-20.0] * 4, [20.0] * 4]), 50, axis=0)
+    monkeypatch.setattr("hatchel.explorer.sites.DENSITIES", 4 * 60 * 60)
+    found = sites(q, mean, np.ones_like(mean), None, None)
+    assert np.allclose([s.information for s in found], math.log(2), atol=0.1)
