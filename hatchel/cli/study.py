@@ -245,10 +245,10 @@ def _only(entries: list[Entry], wanted: list[str] | None) -> list[Entry]:
 
 def _load_data(entries: list[Entry]) -> None:
     """Files that are missing are missed before anything is computed; what is built in needs none."""
-    from hatchel.study.cells.trained import Trained
+    from hatchel.training.spec import RunSpec
 
-    sources = {e.cell.run.data.digest(): e.cell.run.data for e in entries if isinstance(e.cell, Trained)}
-    for source in sources.values():
+    runs = [run for run in (getattr(entry.cell, "run", None) for entry in entries) if isinstance(run, RunSpec)]
+    for source in {run.data.digest(): run.data for run in runs}.values():
         if not source.built_in:
             source.load()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,14 @@ def test_the_example_is_a_file_that_reads(tmp_path: Path) -> None:
     assert isinstance(study, GridStudy)
     assert study.grid == GridStudy().grid
     assert [e.labels["method"] for e in study.entries("laptop", 1)] == ["vae", "beta-VAE beta=4", "beta-VAE beta=16"]
+
+
+def test_the_example_of_the_docs_has_as_many_cells_as_they_say(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
+    block = text[text.index("    name: my-comparison") :].split("\n\n")[0]
+    study = read_study(written(tmp_path, textwrap.dedent(block)))
+    assert len({e.cell.digest() for e in study.entries("laptop")}) == 80
+    assert "x 5 = 80." in text
 
 
 def test_entries_are_points_times_seeds(tmp_path: Path) -> None:
