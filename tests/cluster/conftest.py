@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.study.toy import ROOT, wait_for
+from tests.study.toy import ROOT, free_port, wait_for
 
 FOLDER = Path(__file__).parent
 CONFIGURATION = """
@@ -52,12 +52,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if FOLDER in item.path.parents:
                 item.add_marker(pytest.mark.skip(reason="needs Ray and a Slurm of its own: make test-cluster"))
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 @pytest.fixture(scope="session")

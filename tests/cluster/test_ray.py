@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 from collections import Counter
@@ -16,9 +15,8 @@ from hatchel.study.engines.ray import Ray
 from hatchel.study.runner import run_cells
 from hatchel.study.store import Store
 from hatchel.study.worker import CRASHES
-from tests.cluster.conftest import free_port
 from tests.study.engines import same
-from tests.study.toy import Toy, computed, plugin, wait_for
+from tests.study.toy import Toy, answers, computed, free_port, plugin, wait_for
 
 PROGRAM = str(Path(sys.executable).with_name("ray"))
 
@@ -49,11 +47,6 @@ def head(tmp_path: Path) -> Iterator[str]:
             yield f"127.0.0.1:{client}"
         finally:
             process.terminate()
-
-
-def answers(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_a_cluster_at_an_address(head: str, tmp_path: Path) -> None:

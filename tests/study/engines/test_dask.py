@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +11,12 @@ from pathlib import Path
 import pytest
 from distributed import LocalCluster
 
+from hatchel.errors import HatchelError
 from hatchel.study.engines.dask import Dask
-from hatchel.study.runner import run_cells
+from hatchel.study.runner import Tally, run_cells
 from hatchel.study.store import Store
 from hatchel.study.worker import CRASHES
-from tests.study.toy import Toy, computed, plugin
+from tests.study.toy import Toy, answers, computed, free_port, plugin, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -33,3 +36,24 @@ def test_a_cell_that_kills_its_worker_is_given_up_on_a_cluster_at_an_address(
         assert (tally.done, tally.failed, tally.skipped) == (1, 2, 3 * again)
     assert store.error(cells[0].digest()).startswith(f"its worker died {CRASHES} times")
     assert Counter(computed(log)) == {0: CRASHES, 1: 1, 2: 1}
+
+
+def test_a_scheduler_that_goes_away_ends_the_study_with_one_line(tmp_path: Path) -> None:
+    port = free_port()
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), "--no-dashboard"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as scheduler:
+
+        def tell(tally: Tally) -> None:
+            heard.append(tally.done)
+            if len(heard) == 2:  # the cells are handed out
+                scheduler.kill()
+
+        heard: list[int] = []
+        try:
+            wait_for(lambda: answers(port))
+            cells = [Toy(seed=0, log=str(tmp_path / "log"))]
+            with pytest.raises(HatchelError, match=rf"engine dask: nothing answers at 127.0.0.1:{port} "):
+                run_cells(cells, Store(tmp_path / "store"), Dask(address=f"127.0.0.1:{port}"), tell=tell)
+        finally:
+            scheduler.kill()
+    assert len(heard) >= 2
