@@ -84,17 +84,17 @@ class Objectives(Study, kind="objectives"):
 
     paper = "003 Table 1, 000 Table 1"
     scales = dict.fromkeys(
-        ("smoke", "laptop", "paper"),
-        "one batch of 32 images, 150 updates, 400 draws of the noise; in full at every scale",
-    )
+        ("laptop", "paper"), "one batch of 32 images, 150 updates, 400 draws of the noise; in full"
+    ) | {"smoke": "one batch of 32 images, 5 updates, 10 draws of the noise"}
 
     def entries(self, scale: Scale, seeds: int | None = None) -> list[Entry]:
         """Each method with its weights."""
         source = XYSquares(size=16)
+        size = {"steps": 5, "draws": 10} if scale == "smoke" else {}
         return [
             Entry(
                 {"method": k, "weights": " ".join(f"{w:g}" for w in weights)},
-                Verified(0, preset(m, data=source, **s), weights),
+                Verified(0, preset(m, data=source, **s), weights, **size),
             )
             for k, (m, s, weights) in ROWS.items()
         ]

@@ -79,15 +79,15 @@ class TCEstimators(Study, kind="tc-estimators"):
             for key, group in groups(rows, "D", "estimator", "det").items()
             if (found := measured(group, "error"))
         }
-        if not error:
+        top = max((int(d) for d, _, _ in error if isinstance(d, int)), default=0)
+        if not all((d, n, 1.0) in error for d in (2, top) for n in ("mss", "mss0")):
             return []
-        top = max(int(d) for d, _, _ in error if isinstance(d, int))
         low = {n: [v for (d, e, _), v in error.items() if d == 2 and e == n] for n in ("mss", "mss0")}
         high = {n: [abs(v) for (d, e, _), v in error.items() if d == top and e == n] for n in ("mss", "mss0")}
         free = {n: error[top, n, 1.0] for n in ("mss", "mss0")}
         worst = max(abs(v) for values in low.values() for v in values)
         better = sum(high["mss"]) <= sum(high["mss0"])
-        mws = [v for (_, e, _), v in error.items() if e == "mws"]
+        mws = [v for (_, e, _), v in error.items() if e == "mws"] or [0.0]
         found = {n: sum(v) / len(v) for n, v in high.items()}
         return [
             Claim("MWS underestimates TC.", all(v < 0 for v in mws),

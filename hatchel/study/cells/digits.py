@@ -58,9 +58,8 @@ class Digits(Cell):
         if classes is not None:
             values["confidence"] = float(classes.max(axis=1).mean())
         if real:
-            kept, judged, strips = self._traverse(run, images, labels, codes, real, information)
-            values |= {"kept": kept, "judge": judged}
-            details["strips"] = strips
+            kept, values["judge"], details["strips"] = self._traverse(run, images, labels, codes, real, information)
+            values |= {} if kept is None else {"kept": kept}
         return Record(values, details)
 
     def _sample(self, run: Run) -> tuple[NDArray[np.int64], Images]:
@@ -72,8 +71,8 @@ class Digits(Cell):
 
     def _traverse(
         self, run: Run, images: Images, labels: NDArray[np.int64], codes: Any, real: list[int], information: list[float]
-    ) -> tuple[float, float, dict[str, Any]]:
-        """The share of classes kept, the judge's accuracy on real images, and some rows to look at."""
+    ) -> tuple[float | None, float, dict[str, Any]]:
+        """The share of classes kept (None: no image to begin with), the judge's accuracy, and some rows to look at."""
         from sklearn.linear_model import LogisticRegression
 
         flat = images.reshape(len(images), -1) / np.float32(255)
@@ -86,6 +85,8 @@ class Digits(Cell):
 
         rebuilt = run.decode(codes[: 20 * self.traversed])
         right = np.flatnonzero(named(rebuilt) == labels[: len(rebuilt)])[: self.traversed]
+        if not len(right):
+            return None, accuracy, {}
         live = [d for d, i in zip(real, information, strict=True) if i >= OFF]
         order = sorted(live, key=lambda d: -information[real.index(d)])
         same: list[float] = []

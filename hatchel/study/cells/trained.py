@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hatchel.errors import HatchelError
-from hatchel.files import exclusive
+from hatchel.files import exclusive, read_json, write_json
 from hatchel.metrics.metric import Metric
 from hatchel.spec import Count, decode, updated
 from hatchel.study.cell import Cell, Place, Record
@@ -44,29 +44,42 @@ class Trained(Cell):
     def compute(self, place: Place) -> Record:
         """Train to each snapshot, measure, go on."""
         steps = [self.run.steps * (i + 1) // self.snapshots for i in range(self.snapshots)]
-        values: dict[str, float] = {}
+        measured = [self._measured(place, step) for step in steps]
         details: dict[str, Any] = {"curves": {}}
-        for step in steps:
-            run = self.trained(place, step)
-            found = self.evaluated(run)
-            values = flat(found)
-            for name, value in values.items() if self.snapshots > 1 else ():
-                details["curves"].setdefault(name, []).append([step, value])
-            details["matrices"] = matrices(found)
-            if self.snapshots > 1:
-                details.setdefault("history", []).append([step, details["matrices"]])
-            details["settings"] = found.settings
-            details["training"] = training_curves(run)
-        return Record(values, details)
+        if self.snapshots > 1:
+            for step, found in zip(steps, measured, strict=True):
+                for name, value in found["values"].items():
+                    details["curves"].setdefault(name, []).append([step, value])
+            details["history"] = [[s, found["matrices"]] for s, found in zip(steps, measured, strict=True)]
+        last = measured[-1]
+        return Record(last["values"], details | {k: last[k] for k in ("matrices", "settings", "training")})
+
+    def check(self) -> None:
+        """Snapshots are at different steps."""
+        if self.snapshots > self.run.steps:
+            raise HatchelError(f"snapshots: {self.snapshots} of {self.run.steps} steps; take at most one a step")
+
+    def _measured(self, place: Place, step: int) -> dict[str, Any]:
+        """The scores after so many steps. Kept, because a run that has gone on cannot be measured there again."""
+        kept = place.folder / f"snapshot-{step}.json"
+        if self.snapshots > 1 and kept.is_file():
+            return cast(dict[str, Any], read_json(kept))
+        run = self.trained(place, step)
+        found = self.evaluated(run)
+        result = {"values": flat(found), "matrices": matrices(found), "settings": found.settings}
+        result["training"] = training_curves(run)
+        if self.snapshots > 1:
+            place.folder.mkdir(parents=True, exist_ok=True)
+            write_json(kept, result)
+        return result
 
     def trained(self, place: Place, steps: int | None = None) -> Run:
         """The run after so many steps (all of them, if not said), from where an earlier attempt left it."""
         from hatchel.run import train
 
         spec = self.run.with_fields(seed=self.seed, threads=place.threads)
-        # A run that is looked at on its way cannot be one that another cell has already trained to the end.
-        way = f"-by-{self.snapshots}" if self.snapshots > 1 else ""
-        folder = place.runs / f"{spec.name}-{spec.digest()}{way}"
+        # A run that is looked at on its way cannot be one that another cell has already trained further.
+        folder = place.folder / "run" if self.snapshots > 1 else place.runs / f"{spec.name}-{spec.digest()}"
         # Two cells may measure one run: the second waits, and finds it trained.
         with exclusive(folder.with_suffix(".lock")):
             return self._trained(train, spec, folder, steps or spec.steps)
