@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from hatchel.distributed import gather
+from hatchel.errors import HatchelError
 from hatchel.estimators.estimator import Density
 from hatchel.trace import NEEDS_REAL, Block, Partition, Posterior, Trace
 
@@ -26,6 +27,12 @@ class Gaussian(Density):
     def log_q(self, t: Trace, blocks: Partition) -> Tensor:
         """One Cholesky factor a block of more than one coordinate."""
         z = gather(t.z)
+        largest = max(map(len, blocks))
+        if z.shape[0] <= largest:
+            raise HatchelError(
+                f"by=gaussian: {z.shape[0]} items a batch are too few for the covariance of {largest} coordinates; "
+                f"set batch_size={2 * largest} or more, or by=mss"
+            )
         centre = z.mean(0)
         covariance = (z - centre).T @ (z - centre) / z.shape[0]
         return torch.stack([self._log_density(t.z - centre, covariance, block) for block in blocks])

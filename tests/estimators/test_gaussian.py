@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
 import torch
 
+from hatchel.errors import HatchelError
 from hatchel.estimates import Estimates
 from hatchel.estimators.gaussian import Gaussian
 from hatchel.terms.total_correlation import TotalCorrelation
@@ -22,3 +24,12 @@ def test_agrees_with_torch_distributions() -> None:
     z = t.z.detach()
     normal = torch.distributions.MultivariateNormal(z.mean(0), torch.cov(z.T, correction=0))
     torch.testing.assert_close(Gaussian().log_q(t, ((0, 1, 2),))[0], normal.log_prob(z))
+
+
+def test_too_small_a_batch_says_so() -> None:
+    """The covariance of n points has rank n - 1."""
+    Gaussian().log_q(gaussian_trace(batch=4, dim=3), ((0, 1, 2),))
+    with pytest.raises(
+        HatchelError, match="3 items a batch are too few for the covariance of 3 coordinates; set batch"
+    ):
+        Gaussian().log_q(gaussian_trace(batch=3, dim=3), ((0, 1), (0, 1, 2)))
