@@ -59,9 +59,8 @@ def test_udr_compares_the_seeds_of_a_point(tmp_path: Path) -> None:
     from hatchel.run import Run
 
     store = Store(tmp_path)
-    search = Search(
-        tuning(Choice("beta", (0, 2)), metric="udr", fixed={"steps": 60, "optimizer.lr": 3e-3}), store, Here()
-    )
+    fixed = {"steps": 60, "batch_size": 16, "encoder": "mlp", "decoder": "mlp_decoder", "optimizer.lr": 1e-2}
+    search = Search(tuning(Choice("beta", (0, 2)), metric="udr", fixed=fixed), store, Here())
     values = search.values({"beta": 0})
     spec = search.tuning.run({"beta": 0})
     runs = [Run.load(store.runs / f"{r.name}-{r.digest()}") for r in (spec.with_fields(seed=s) for s in (0, 1))]
