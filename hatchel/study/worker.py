@@ -20,6 +20,7 @@ from hatchel.files import claimed, read_json, write_json
 from hatchel.spec import decode
 from hatchel.study.cell import Cell, Place
 from hatchel.study.store import Store
+from hatchel.study.study import Study
 
 CRASHES = 2
 """Times a cell may take its worker down with it before it counts as failed."""
@@ -42,6 +43,7 @@ def perform(store: str, cell: Mapping[str, Any], threads: int = 1, plugins: Sequ
     """Compute a cell and keep its record. Everything it takes is plain data, so that any engine can carry it."""
     for plugin in plugins:
         _load(plugin)
+    Study.members()  # a study's file may define a cell of its own
     spec, kept = decode(Cell, cell), Store(store)
     digest = spec.digest()
     try:
