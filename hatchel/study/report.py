@@ -10,6 +10,7 @@ from typing import Any
 from hatchel.files import writable_folder, write_json, write_text
 from hatchel.report.page import rendered
 from hatchel.report.style import png, standalone_svg, svg
+from hatchel.studies.grid_file import name_of, target_of
 from hatchel.study.store import Row
 from hatchel.study.study import Claim, Scale, Study
 
@@ -28,7 +29,7 @@ def write_report(
     page = rendered(
         "study.html.j2",
         {
-            "title": f"{study.kind}: {study.paper or 'a study'}",
+            "title": f"{name_of(study)}: {study.paper or 'a study'}",
             "what": summary(study),
             "facts": facts(study, rows, scale, machine),
             "claims": claims(study, rows, scale),
@@ -49,7 +50,7 @@ def write_report(
 
 def markdown(study: Study, rows: Sequence[Row], scale: Scale, machine: str = "") -> str:
     """The tables and claims with everything needed to read them."""
-    parts = [f"# {study.kind} (paper {study.paper})" if study.paper else f"# {study.kind}", summary(study)]
+    parts = [f"# {name_of(study)} (paper {study.paper})" if study.paper else f"# {name_of(study)}", summary(study)]
     parts.append("\n".join(f"- {name}: {text}" for name, text in facts(study, rows, scale, machine).items()))
     if rows:
         parts += [f"## {t.title}\n\n{t.markdown()}" for t in study.tables(rows)]
@@ -79,7 +80,7 @@ def facts(study: Study, rows: Sequence[Row], scale: Scale, machine: str = "") ->
         "Cells": f"{len({r.digest for r in rows})} done, seeds {', '.join(map(str, seeds)) or 'none'}",
         "Time": f"{spent / 60:.1f} min of computing" if spent >= 60 else f"{spent:.0f} s of computing",
         "Machine": machine,
-        "Command": f"hatchel study run {study.kind} --scale {scale}",
+        "Command": f"hatchel study run {target_of(study)} --scale {scale}",
     }
     return {name: text for name, text in found.items() if text}
 
@@ -88,7 +89,7 @@ def results(study: Study, rows: Sequence[Row], scale: Scale, machine: str = "") 
     """Every number that the tables use, by cell."""
     used = {c.name for t in (study.tables(rows) if rows else []) for c in t.columns}
     return {
-        "study": study.kind,
+        "study": name_of(study),
         "paper": study.paper,
         "facts": facts(study, rows, scale, machine),
         "claims": [vars(c) for c in claims(study, rows, scale)],
