@@ -48,7 +48,7 @@ class PairPlots(Panel):
         )
         if len(tc) == 2:
             caption += (
-                f" Gaussian total correlation of all dimensions: TC_mean {tc['tc_mean']:.3f}, TC_sample "
+                f" Gaussian total correlation of all coordinates: TC_mean {tc['tc_mean']:.3f}, TC_sample "
                 f"{tc['tc_sample']:.3f} nats. Where the first is much larger, samples look independent only because "
                 "their noise hides how the means depend on each other. It sees correlation alone: shapes that are "
                 "uncorrelated but not independent (a ring, a cross) show only here."
