@@ -21,7 +21,7 @@ class Toy(Cell):
 
     log: str
     """Each computation appends its seed and process."""
-    act: Literal["compute", "raise", "die", "die once", "fill the disk", "not a number"] = "compute"
+    act: Literal["compute", "raise", "die", "fill the disk", "not a number"] = "compute"
     """What it does to its worker or its record."""
     gate: str = ""
     """A file: the computation goes on when it is there."""
@@ -31,11 +31,9 @@ class Toy(Cell):
         with Path(self.log).open("a") as file:  # one write of one line: appends of several processes do not mix
             file.write(f"{self.seed} {os.getpid()}\n")
         wait_for(Path(self.gate).exists if self.gate else lambda: True)
-        again = place.folder / "again"
         if self.act == "raise":
             raise ZeroDivisionError("one over nothing")
-        if self.act == "die" or (self.act == "die once" and not again.exists()):
-            again.touch()
+        if self.act == "die":
             os.kill(os.getpid(), signal.SIGKILL)
         if self.act == "fill the disk":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
