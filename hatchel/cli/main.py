@@ -10,6 +10,7 @@ import typer
 import hatchel
 from hatchel.cli.data import app as data_app
 from hatchel.cli.evaluate import evaluate
+from hatchel.cli.explore import explore
 from hatchel.cli.export import export
 from hatchel.cli.listing import list_members
 from hatchel.cli.quickstart import quickstart
@@ -33,6 +34,7 @@ app.command()(quickstart)
 app.command()(train)
 app.command()(evaluate)
 app.command()(report)
+app.command()(explore)
 app.command()(export)
 app.command()(score)
 app.command()(show)
