@@ -34,7 +34,7 @@ class MMD(Term, kind="mmd"):
         """Distances need coordinates, and the prior's draws are N(0, I)."""
         if not q.factorised_prior:
             return (
-                "MMD draws from N(0, I), this latent learns its prior; set latent.prior=standard, or use aggregate_kl"
+                "MMD draws from N(0, I) and this latent learns its prior; set latent=diagonal, or use aggregate_kl"
             )
         return "" if q.continuous else f"MMD {NEEDS_REAL}; or use aggregate_kl"
 
