@@ -58,8 +58,9 @@ class Description:
         if not path.is_file():
             raise HatchelError(f"{folder}: is not a run (it has no config.json); runs are made by `hatchel train`")
         data = read_json(path)
-        if not isinstance(data, dict) or "format" not in data or "spec" not in data:
-            raise HatchelError(f"{path}: was not written by Hatchel")
+        needed = {"format": int, "spec": dict, "shape": list, "n_data": int, "data": str}
+        if not isinstance(data, dict) or not all(isinstance(data.get(k), kind) for k, kind in needed.items()):
+            raise HatchelError(f"{path}: was not written by Hatchel, or is damaged; runs are made by `hatchel train`")
         if data["format"] > FORMAT:
             raise HatchelError(
                 f"{path}: written by a newer Hatchel ({data.get('hatchel')}, format {data['format']}); "
