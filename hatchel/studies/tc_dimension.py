@@ -67,5 +67,5 @@ class TCDimension(Study, kind="tc-dimension"):
             ]
             held = [abs(s - 1) <= 1 - limit if dim == 10 else s < limit for _, s in shares]
             evidence = "; ".join(f"rho {rho}: {100 * s:.0f} % of the truth" for rho, s in shares)
-            result.append(Claim(text, all(held) if held else None, evidence))
+            result.append(Claim(text, all(held) if len(held) == 3 else None, evidence or "no cells"))
         return result

@@ -1,0 +1,27 @@
+"""Every row of the papers' tables and figures is a study that builds at every scale."""
+
+from __future__ import annotations
+
+import pytest
+
+from hatchel.studies.grid_file import GridStudy
+from hatchel.study.study import Study
+from tests.studies.smoke import SMOKED, builds
+
+STUDIES = (
+    "tc-dimension", "tc-estimators", "tc-bound", "dimension-shutdown", "tc-disparity", "disintegration",
+    "recurd-table2", "recurd-baselines", "recurd-depth", "recurd-ablation", "recurd-layers", "recurd-cost",
+    "downstream-mnist", "domain-generalisation", "devae-comparison", "devae-diffusion", "devae-highdim",
+    "devae-ablation", "split-violation", "split-encoder", "hfvae-scores", "hfvae-features", "hfvae-discrete",
+    "hfvae-zero-shot", "objectives",
+)  # fmt: skip
+
+
+def test_all_of_them_are_here_and_run_in_the_tests():
+    assert set(Study.members()) - {GridStudy.kind} == set(STUDIES)
+    assert sorted(name for group in SMOKED.values() for name in group) == sorted(STUDIES)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_builds_at_every_scale(name):
+    builds(name)
