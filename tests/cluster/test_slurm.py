@@ -70,10 +70,11 @@ def test_a_job_whose_time_is_up_is_queued_again_and_one_that_nobody_waits_for_is
 
 
 @pytest.mark.usefixtures("slurm")
-def test_what_sbatch_refuses_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("field", "value", "word"), [("partition", "nowhere", "partition"), ("gpus", 1, "gres")])
+def test_what_sbatch_refuses_is_said(field: str, value: object, word: str, tmp_path: Path) -> None:
     cells = [Toy(seed=0, log=str(tmp_path / "log"))]
-    with pytest.raises(HatchelError, match=r"engine slurm: sbatch refused \(.*partition"):
-        run_cells(cells, Store(tmp_path / "store"), engine(tmp_path, partition="nowhere"))
+    with pytest.raises(HatchelError, match=rf"engine slurm: sbatch refused \(.*{word}"):
+        run_cells(cells, Store(tmp_path / "store"), engine(tmp_path, **{field: value}))
 
 
 @pytest.mark.usefixtures("slurm")

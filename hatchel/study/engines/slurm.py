@@ -24,6 +24,8 @@ POLL = 2.0
 """Seconds between two looks at the jobs."""
 GRACE = 30.0
 """Seconds a job may be gone from the queue before its result shows on a slow shared file system."""
+ARRAY = 500
+"""Jobs of one array; Slurm refuses more than 1000 unless told otherwise."""
 TIMEOUTS = 10
 """Times a cell may use up its minutes and be queued again; it goes on from its last checkpoint."""
 
@@ -37,6 +39,8 @@ class Slurm(Engine):
     """Limit of a job; a cell that needs longer is queued again and goes on from its last checkpoint."""
     memory: Positive = 4.0
     """Gigabytes for a cell."""
+    gpus: int = 0
+    """GPUs for a cell."""
     folder: str = "slurm"
     """Where the jobs' scripts and logs go; on a file system that the nodes share."""
 
@@ -53,6 +57,8 @@ class Slurm(Engine):
         inner = submitit.AutoExecutor(Path(self.folder).resolve(), cluster="slurm", slurm_max_num_timeout=TIMEOUTS)
         inner.update_parameters(name="hatchel", timeout_min=self.minutes, mem_gb=self.memory)
         inner.update_parameters(cpus_per_task=self.threads, slurm_array_parallelism=self.slots)
+        if self.gpus:
+            inner.update_parameters(gpus_per_node=self.gpus)
         if self.partition:
             inner.update_parameters(slurm_partition=self.partition)
         jobs = _Jobs(inner)
@@ -108,8 +114,8 @@ class _Jobs(Executor):
 
     def _send(self) -> None:
         with self._lock:
-            new = [call for call in self._new if call[0].set_running_or_notify_cancel()]
-            self._new = []
+            new = [call for call in self._new[:ARRAY] if call[0].set_running_or_notify_cancel()]
+            self._new = self._new[ARRAY:]
         if new:
             try:
                 with self._inner.batch():
@@ -123,7 +129,7 @@ class _Jobs(Executor):
     def _look(self) -> None:
         try:
             live = _live() if self._waiting else set[str]()
-        except (HatchelError, subprocess.TimeoutExpired):
+        except HatchelError:
             live = {waiting.job.job_id for waiting in self._waiting}  # a busy controller: look again later
         still: list[_Waiting] = []
         for waiting in self._waiting:
@@ -157,9 +163,14 @@ class _Again:
 
 
 def _deliver(waiting: _Waiting) -> None:
-    error = waiting.job.exception()
+    try:
+        error = waiting.job.exception()
+        result = waiting.job.result() if error is None else None
+    except Exception as damaged:  # a result that cannot be read must not end the thread that looks for the others
+        waiting.future.set_exception(_died(waiting.job, str(damaged)))
+        return
     if error is None:
-        waiting.future.set_result(waiting.job.result())
+        waiting.future.set_result(result)
     else:
         lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith(("---", "You can"))]
         waiting.future.set_exception(_died(waiting.job, lines[-1] if lines else type(error).__name__))
@@ -177,7 +188,10 @@ def _refused(error: Exception) -> HatchelError:
 def _live() -> set[str]:
     """Jobs of this user that are queued or running. Asked of squeue, because sacct needs an accounting database."""
     command = ["squeue", "--me", "--noheader", "--array", "--format=%i"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise HatchelError(f"engine slurm: squeue does not answer ({error})") from None
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
         raise HatchelError(f"engine slurm: squeue failed ({reason}); is the controller up?")
