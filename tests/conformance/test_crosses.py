@@ -21,11 +21,16 @@ import yaml
 from hatchel.data.dataset import Dataset
 from hatchel.data.xy_squares import XYSquares
 from hatchel.errors import HatchelError
+from hatchel.latents.assigned import Assigned
+from hatchel.latents.code_noise import CodeNoise
 from hatchel.latents.correlated import Correlated
 from hatchel.latents.diagonal import Diagonal
+from hatchel.latents.ladder import Ladder
 from hatchel.latents.latent import Latent
 from hatchel.latents.mixed import Mixed
+from hatchel.latents.nvae import Nvae
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
+from hatchel.latents.vamp import Vamp
 from hatchel.latents.variables import Concrete, Gaussian
 from hatchel.model import System
 from hatchel.nets.conv import Conv
@@ -59,6 +64,11 @@ SMALL: dict[str, Latent] = {
     "mixed": Mixed(GROUPS),
     "mixed, learned prior": Mixed(GROUPS, prior="whole"),
     "scaled_hierarchy": ScaledHierarchy(Diagonal(4)),
+    "assigned": Assigned(Diagonal(4)),
+    "code_noise": CodeNoise(4, noise=4),
+    "ladder": Ladder((4, 2), 16),
+    "nvae": Nvae(channels=8),
+    "vamp": Vamp(Diagonal(4), 8),
 }
 LATENTS = SMALL | {kind: member() for kind, member in Latent.members().items() if kind not in SMALL}
 OBJECTIVES = {kind: {} for kind in Preset.members()} | {
