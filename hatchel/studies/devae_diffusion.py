@@ -56,7 +56,8 @@ class DeVAEDiffusion(Comparison, kind="devae-diffusion"):
             for colour, factor, line in zip(COLOURS * 3, factors, stack.mean(axis=0).T, strict=False):
                 axes.plot(steps, line, "o-", markersize=2.5, color=colour, label=factor)
             axes.set_xlabel("steps")
-            axes.set_ylabel("max_d I(z_d; factor), nats")
+            if axes.get_subplotspec().is_first_col():
+                axes.set_ylabel("max I(z_d; factor), nats")
 
         panels = {str(m): group for (m,), group in groups(rows, "method").items() if "history" in group[0].details}
         result = dict(super().figures(rows))

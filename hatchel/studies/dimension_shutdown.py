@@ -58,7 +58,8 @@ class DimensionShutdown(Study, kind="dimension-shutdown"):
         from hatchel.study.figures import lines
 
         shown = [_with_formula(r) for r in rows]
-        return {"TC by dead dimensions": lines(shown, "S", ("tc", "formula"), "M", ("dead dimensions S", "TC, nats"))}
+        both = {"tc": "estimated", "formula": "(D - S - 1) log M"}
+        return {"TC by dead dimensions": lines(shown, "S", both, "M", ("dead dimensions S", "TC, nats"))}
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """Eq. 11 and what follows it."""

@@ -52,7 +52,11 @@ class DisintegrationStudy(Comparison, kind="disintegration"):
                 found = row.details["matrices"].get(name)
                 if found:
                     labels = [f"z{d}" for d in range(len(found["rows"]))]
-                    what = "share of the information" if name == "disintegration" else "information, nats"
-                    title = f"{row.labels['method']}: {what}, seed 0"
-                    result[title] = heat(found["rows"], labels, found["factors"])
+                    matrix = [[0.0 if v is None else v for v in line] for line in found["rows"]]
+                    largest = max(max(line) for line in matrix) or 1.0
+                    what = "information about each factor"
+                    if name == "mig":  # in nats, which the colours do not cover
+                        matrix = [[v / largest for v in line] for line in matrix]
+                        what = f"information as a share of the largest ({largest:.2f} nats)"
+                    result[f"{row.labels['method']}: {what}, seed 0"] = heat(matrix, labels, found["factors"])
         return result

@@ -56,7 +56,9 @@ class RecurDDepth(Comparison, kind="recurd-depth"):
             for colour, ((method,), group) in zip(COLOURS, groups(drawn, "method").items(), strict=False):
                 curves = [np.array(r.details["training"][name]) for r in group if name in r.details["training"]]
                 if curves:
-                    axes.plot(curves[0][:, 0], np.mean([c[:, 1] for c in curves], axis=0), color=colour, label=method)
+                    axes.plot(
+                        curves[0][:, 0], np.mean([c[:, 1] for c in curves], axis=0), ".-", color=colour, label=method
+                    )
             axes.set_xlabel("steps")
 
         result = dict(super().figures(rows))

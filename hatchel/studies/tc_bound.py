@@ -65,8 +65,11 @@ class TCBound(Study, kind="tc-bound"):
 
     def tables(self, rows: Sequence[Row]) -> list[Table]:
         """Estimates and closed forms."""
-        names = {"mean": "TC of means", "mean truth": "exact", "sample": "TC of samples", "sample truth": "exact "}
-        return [table("Total correlation in nats", rows, ("epsilon",), [Column(k, v) for k, v in names.items()])]
+        columns = (
+            Column("mean", "TC of means"), Column("mean truth", "the same, exact"),
+            Column("sample", "TC of samples", digits=4), Column("sample truth", "the same, exact", digits=4),
+        )  # fmt: skip
+        return [table("Total correlation in nats", rows, ("epsilon",), columns)]
 
     def figures(self, rows: Sequence[Row]) -> Mapping[str, Any]:
         """Both clouds at the smallest epsilon, as in Fig. 1; both TCs over epsilon."""
@@ -86,10 +89,10 @@ class TCBound(Study, kind="tc-bound"):
             names = {f"means: TC {last.values['mean']:.2f}": last.details["mean"],
                      f"samples: TC {last.values['sample']:.4f}": last.details["z"]}  # fmt: skip
             result["The two clouds of Fig. 1"] = grid_of(names, points, across=2, height=2.5)
-        turned = [Row({**r.labels, "-log10 epsilon": -math.log10(float(r.labels["epsilon"])), "": "TC"}, r.seed,
-                      r.digest, r.values, r.details, r.seconds) for r in rows]  # fmt: skip
+        turned = [Row({"-log10 epsilon": -math.log10(float(r.labels["epsilon"]))}, r.seed, r.digest, r.values,
+                      r.details, r.seconds) for r in rows]  # fmt: skip
         result["TC as the means become dependent"] = lines(
-            turned, "-log10 epsilon", ("mean", "sample"), "", ("-log10 epsilon", "TC, nats")
+            turned, "-log10 epsilon", {"mean": "of means", "sample": "of samples"}, "", ("-log10 epsilon", "TC, nats")
         )
         return result
 

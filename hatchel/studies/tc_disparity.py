@@ -57,7 +57,7 @@ class TCDisparity(Comparison, kind="tc-disparity"):
 
         result = dict(super().figures(rows))
         if len({r.labels["strength"] for r in rows}) > 1:
-            both = ("gaussian_tc", "gaussian_tc@sample")
+            both = {"gaussian_tc": "of means", "gaussian_tc@sample": "of samples"}
             result["TC by strength"] = lines(rows, "strength", both, "method", ("strength", "TC, nats"), log=True)
         return result
 

@@ -8,27 +8,39 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from hatchel.report.figures import LEGEND
 from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, WIDTH, bare, sheet, title
 from hatchel.study.rows import column, groups, measured
-from hatchel.study.store import Row
+from hatchel.study.store import Label, Row
 
 COLOURS: tuple[str, ...] = (ACCENT, *OTHERS[1:], OTHERS[0])
 """For one label after the other."""
+MARKERS = ("o", "s", "^", "D")
+"""Where the colours come round again."""
+FEW = 5
+"""Seeds below which quartiles say nothing: the dots and their mean are drawn without a box."""
+KEY: Mapping[str, Any] = {**LEGEND, "handletextpad": 0.5, "handlelength": 1.8}
+"""A legend of lines, which would touch their names."""
 
 
 def boxes(
     rows: Sequence[Row], value: str, by: str, heading: str = "", published: Mapping[str, float] | None = None
 ) -> Figure:
-    """A box for each value of a label, every seed a dot; the paper's figure, where there is one, a hollow diamond."""
+    """A line for each value of a label: every seed a dot, a box from five seeds on, else a stroke at the mean.
+
+    The paper's figure, where there is one, is a hollow diamond.
+    """
     found = {str(key): column(group, value) for (key,), group in groups(rows, by).items()}
     names = [name for name, values in found.items() if values]
-    figure = sheet(0.34 * len(names) + 0.85)
+    figure = sheet(0.34 * len(names) + (1.0 if published else 0.75))
     axes = bare(figure.subplots(), grid="x")
     for place, name in enumerate(names):
         values = np.array(found[name])
-        if len(values) > 2:
+        if 1 < len(values) < FEW:
+            axes.plot([values.mean()] * 2, [place - 0.25, place + 0.25], color=INK, linewidth=1.6)
+        elif len(values) >= FEW:
             axes.boxplot(
                 values, positions=[place], orientation="horizontal", widths=0.5, showfliers=False,
                 medianprops={"color": ACCENT, "linewidth": 1.6}, boxprops={"color": INK, "linewidth": 0.8},
@@ -48,13 +60,14 @@ def boxes(
 
 def scatter(rows: Sequence[Row], x: str, y: str, by: str, headings: tuple[str, str] | None = None) -> Figure:
     """One value against another, a dot a cell, a colour a label."""
-    figure = sheet(3.1)
+    found = groups(rows, by)
+    figure = sheet(_height(len(found)))
     axes = bare(figure.subplots(), grid="both")
-    for colour, ((key,), group) in zip(_cycle(), groups(rows, by).items(), strict=False):
+    for i, ((key,), group) in enumerate(found.items()):
         kept = [r for r in group if x in r.values and y in r.values]
         axes.plot(
-            [r.values[x] for r in kept], [r.values[y] for r in kept], "o", color=colour, markersize=5, alpha=0.85,
-            label=f"{key} (n={len(kept)})",
+            [r.values[x] for r in kept], [r.values[y] for r in kept], MARKERS[i // len(COLOURS) % len(MARKERS)],
+            color=COLOURS[i % len(COLOURS)], markersize=5, alpha=0.85, label=f"{key} (n={len(kept)})",
         )  # fmt: skip
     _legend(axes)
     axes.set_xlabel(headings[0] if headings else x)
@@ -65,41 +78,48 @@ def scatter(rows: Sequence[Row], x: str, y: str, by: str, headings: tuple[str, s
 def lines(
     rows: Sequence[Row],
     x: str,
-    value: str | Sequence[str],
+    value: str | Mapping[str, str],
     by: str,
     headings: tuple[str, str] | None = None,
     truth: Mapping[float, float] | None = None,
     log: bool = False,
 ) -> Figure:
-    """A value (or several, dashed after the first) against a numeric label, with its interval over seeds."""
-    names = (value,) if isinstance(value, str) else tuple(value)
-    figure = sheet(3.1)
+    """A value (or several with what they are called, dashed after the first) against a numeric label.
+
+    The band is the interval over seeds.
+    """
+    names = {value: value} if isinstance(value, str) else value
+    found = groups(rows, by)
+    figure = sheet(_height(len(found) * len(names)))
     axes = bare(figure.subplots(), grid="both")
     if truth:
         axes.plot(list(truth), list(truth.values()), color=INK, linewidth=2.4, alpha=0.3, label="truth")
-    for colour, ((key,), group) in zip(_cycle(), groups(rows, by).items(), strict=False):
-        for style, name in zip(("-", "--", ":"), names, strict=False):
-            points = sorted((float(k), measured(g, name)) for (k,), g in groups(group, x).items() if measured(g, name))
-            at = [p[0] for p in points]
-            found = [p[1] for p in points if p[1]]
-            label = str(key) if len(names) == 1 else f"{key}: {name}"
-            axes.plot(at, [m.value for m in found], style, marker="o", markersize=3.5, color=colour, label=label)
-            low = [m.value if m.low is None else m.low for m in found]
-            high = [m.value if m.high is None else m.high for m in found]
-            axes.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+    for colour, ((key,), group) in zip(_cycle(), found.items(), strict=False):
+        for style, (name, called) in zip(("-", "--", ":"), names.items(), strict=False):
+            points = {float(k): m for (k,), g in groups(group, x).items() if (m := measured(g, name))}
+            at = sorted(points)
+            lows = [points[p].value if points[p].low is None else points[p].low for p in at]
+            highs = [points[p].value if points[p].high is None else points[p].high for p in at]
+            label = _called(by, key) if len(names) == 1 else called if not by else f"{_called(by, key)}: {called}"
+            axes.plot(at, [points[p].value for p in at], style, marker="o", markersize=3.5, color=colour, label=label)
+            axes.fill_between(at, np.array(lows, float), np.array(highs, float), color=colour, alpha=0.15, linewidth=0)
     if log:
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
     _legend(axes)
     axes.set_xlabel(headings[0] if headings else x)
-    axes.set_ylabel(headings[1] if headings else ", ".join(names))
+    axes.set_ylabel(headings[1] if headings else ", ".join(names.values()))
     return figure
 
 
 def curves(rows: Sequence[Row], value: str, by: str, heading: str = "") -> Figure:
     """A value over training, from the cells' snapshots: the mean over seeds, its range as a band."""
-    figure = sheet(3.1)
+    found = groups(rows, by)
+    figure = sheet(_height(len(found)))
     axes = bare(figure.subplots(), grid="both")
-    for colour, ((key,), group) in zip(_cycle(), groups(rows, by).items(), strict=False):
+    for colour, ((key,), group) in zip(_cycle(), found.items(), strict=False):
         drawn = [np.array(r.details["curves"][value]) for r in group if value in r.details.get("curves", {})]
         if not drawn:
             continue
@@ -146,4 +166,14 @@ def _cycle() -> list[str]:
 def _legend(axes: Axes) -> None:
     handles, _ = axes.get_legend_handles_labels()
     if handles:
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2 if len(handles) > 1 else 1, **LEGEND)
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2 if len(handles) > 1 else 1, **KEY)
+
+
+def _height(entries: int) -> float:
+    """Inches: room for the axes, and for a legend of so many entries in two columns."""
+    return 2.8 + 0.17 * -(-entries // 2)
+
+
+def _called(by: str, key: Label) -> str:
+    """A label's value, and its name where the value is a number."""
+    return str(key) if isinstance(key, str) else f"{by} = {key:g}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hatchel.files import writable_folder, write_json, write_text
 from hatchel.report.page import rendered
-from hatchel.report.style import png, standalone_svg, svg
+from hatchel.report.style import WIDTH, png, standalone_svg, svg
 from hatchel.studies.grid_file import name_of, target_of
 from hatchel.study.store import Row
 from hatchel.study.study import Claim, Scale, Study
@@ -25,11 +26,11 @@ def write_report(
 
     writable_folder(folder)
     figures = dict(study.figures(rows)) if rows else {}
-    drawn = {name: Markup(svg(figure, slug(name))) for name, figure in figures.items()}
+    drawn = {name: (Markup(svg(figure, slug(name))), figure.get_figwidth() > WIDTH) for name, figure in figures.items()}
     page = rendered(
         "study.html.j2",
         {
-            "title": f"{name_of(study)}: {study.paper or 'a study'}",
+            "title": f"{name_of(study)}: paper {study.paper}" if study.paper else name_of(study),
             "what": summary(study),
             "facts": facts(study, rows, scale, machine),
             "claims": claims(study, rows, scale),
@@ -72,7 +73,7 @@ def verdict(claim: Claim) -> str:
 
 
 def facts(study: Study, rows: Sequence[Row], scale: Scale, machine: str = "") -> dict[str, str]:
-    """Beside every result: the scale in words, the cells, the seeds, the time, the machine, the command."""
+    """Beside every result: the scale in words, the cells, the seeds, the time, the machine, the date, the command."""
     seeds = sorted({r.seed for r in rows})
     spent = sum(r.seconds for r in rows)
     found = {
@@ -80,6 +81,7 @@ def facts(study: Study, rows: Sequence[Row], scale: Scale, machine: str = "") ->
         "Cells": f"{len({r.digest for r in rows})} done, seeds {', '.join(map(str, seeds)) or 'none'}",
         "Time": f"{spent / 60:.1f} min of computing" if spent >= 60 else f"{spent:.0f} s of computing",
         "Machine": machine,
+        "Date": time.strftime("%Y-%m-%d", time.gmtime()),
         "Command": f"hatchel study run {target_of(study)} --scale {scale}",
     }
     return {name: text for name, text in found.items() if text}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hatchel.errors import HatchelError
 from hatchel.metrics.statistics import over_seeds
 from hatchel.study.store import Label, Row
 
@@ -24,8 +24,13 @@ class Measured:
 
         >>> Measured(0.25, 0.2, 0.31, 3).text(), Measured(0.25, None, None, 1).text(2)
         ('0.250 [0.200, 0.310]', '0.25')
+
+        What no seed changes, such as a closed form, has no interval to show.
+
+        >>> Measured(0.25, 0.25, 0.25, 3).text()
+        '0.250'
         """
-        if self.low is None or self.high is None:
+        if self.low is None or self.high is None or math.isclose(self.low, self.high, rel_tol=1e-9):
             return f"{self.value:.{digits}f}"
         return f"{self.value:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
 
@@ -55,12 +60,3 @@ def measured(rows: Sequence[Row], name: str) -> Measured | None:
         return Measured(values[0], None, None, 1) if values else None
     found = over_seeds(values)
     return Measured(found.value, found.interval.low, found.interval.high, len(values))
-
-
-def only(rows: Iterable[Row], **labels: Label) -> Row:
-    """The one row with these labels."""
-    found = where(rows, **labels)
-    if len(found) != 1:
-        said = ", ".join(f"{k}={v}" for k, v in labels.items())
-        raise HatchelError(f"{len(found)} cells with {said}; one was wanted")
-    return found[0]

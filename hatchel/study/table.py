@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from hatchel.study.rows import Measured, groups, measured
 from hatchel.study.store import Label, Row
@@ -47,6 +48,14 @@ class Table:
             result += [column.heading, f"{column.heading} (paper)"] if column.published else [column.heading]
         return [*result, "seeds"]
 
+    @property
+    def sides(self) -> list[Literal["label", "ours", "paper", "seeds"]]:
+        """What each column of the text is."""
+        result: list[Literal["label", "ours", "paper", "seeds"]] = ["label"] * len(self.by)
+        for column in self.columns:
+            result += ["ours", "paper"] if column.published else ["ours"]
+        return [*result, "seeds"]
+
     def cells(self) -> list[list[str]]:
         """As text; a dash where nothing was measured or published."""
         result: list[list[str]] = []
@@ -61,9 +70,10 @@ class Table:
 
     def markdown(self) -> str:
         """For a README or a page of docs."""
-        head = [f"| {' | '.join(self.headings)} |", f"|{' --- |' * len(self.headings)}"]
-        body = [f"| {' | '.join(t.replace('|', chr(92) + '|') for t in row)} |" for row in self.cells()]
-        return "\n".join([*head, *body])
+        head, *body = [
+            f"| {' | '.join(t.replace('|', chr(92) + '|') for t in row)} |" for row in (self.headings, *self.cells())
+        ]
+        return "\n".join([head, f"|{' --- |' * len(self.headings)}", *body])
 
     def latex(self) -> str:
         """A booktabs tabular."""
@@ -84,7 +94,12 @@ def table(title: str, rows: Sequence[Row], by: Sequence[str], columns: Sequence[
     return Table(title, tuple(by), tuple(columns), tuple(lines))
 
 
+LATEX = str.maketrans(
+    {sign: f"\\{sign}" for sign in "&%_#${}"}
+    | {sign: f"${sign}$" for sign in "<>|"}
+    | {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}", "–": "--", "²": "$^2$", "±": r"$\pm$", "·": r"$\cdot$"}
+)
+
+
 def _escaped(text: str) -> str:
-    for sign in "&%_#$":
-        text = text.replace(sign, f"\\{sign}")
-    return text.replace("–", "--").replace("²", "$^2$")
+    return text.translate(LATEX)

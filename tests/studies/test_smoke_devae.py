@@ -7,6 +7,6 @@ import pytest
 from tests.studies.smoke import SMOKED, runs
 
 
-@pytest.mark.parametrize("name", (*SMOKED["001"], *SMOKED["002"], *SMOKED["004"]))
+@pytest.mark.parametrize("name", [*SMOKED["001"], *SMOKED["002"], *SMOKED["004"]])
 def test_smoke(name, tmp_path):
     runs(name, tmp_path)

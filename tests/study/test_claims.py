@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from hatchel.metrics.statistics import paired_difference
+from hatchel.study.claims import higher, lower, near
+from tests.study.made import rows
+
+LOW = rows({"method": "low"}, mig=[0.10, 0.30, 0.20], limit=[0.2, 0.4, 0.3])
+HIGH = rows({"method": "high"}, mig=[0.15, 0.36, 0.24])
+MIXED = rows({"method": "mixed"}, mig=[0.05, 0.40, 0.21])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "above"), [(HIGH, LOW, True), (LOW, HIGH, False), (MIXED, LOW, None), (LOW, LOW, None)]
+)
+def test_higher_and_lower_are_decided_by_the_interval_of_the_difference(first, second, above):
+    # Seeds differ far more than the methods: only pairs can tell.
+    assert higher("It is.", first, second, "mig").holds is above
+    assert lower("It is.", first, second, "mig").holds is (None if above is None else not above)
+
+
+def test_evidence_has_the_paired_difference():
+    found = paired_difference([0.15, 0.36, 0.24], [0.10, 0.30, 0.20])
+    claim = higher("It is.", HIGH, LOW, "mig")
+    ends = f"[{found.interval.low:.3f}, {found.interval.high:.3f}]"
+    assert claim.evidence.endswith(f"difference 0.050 {ends} over 3 seeds")
+    assert claim.evidence.startswith("0.250 [0.150, 0.360] against 0.200 [0.100, 0.300]; ")
+
+
+def test_another_value_of_the_same_rows():
+    assert lower("Below the limit.", LOW, LOW, "mig", "limit").holds is True
+    assert higher("Above the limit.", LOW, LOW, "mig", "limit").holds is False
+
+
+@pytest.mark.parametrize(("within", "holds"), [(0.07, True), (0.055, None), (0.03, False)])
+def test_near(within, holds):
+    assert near("Equal.", HIGH, LOW, "mig", "mig", within).holds is holds  # differences 0.04 to 0.06
+    assert near("Equal.", LOW, HIGH, "mig", "mig", within).holds is holds
+
+
+def test_seeds_are_paired_by_number():
+    claim = higher("It is.", HIGH[::-1], LOW[:2], "mig")  # seeds 0 and 1 alone
+    assert claim.holds is True
+    assert "difference 0.055 [0.050, 0.060] over 2 seeds" in claim.evidence
+
+
+def test_one_seed_or_none_decides_nothing():
+    one = higher("It is.", HIGH[:1], LOW[:1], "mig")
+    assert one.holds is None
+    assert one.evidence == "0.150 against 0.100; one seed, so no interval"
+    assert near("Equal.", HIGH[:1], LOW[:1], "mig", "mig", 9.0).holds is None
+    assert higher("It is.", HIGH[:1], LOW[1:], "mig").evidence == "no cells"
+    assert higher("It is.", [], LOW, "mig").holds is None

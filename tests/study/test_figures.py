@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hatchel.study import figures
+from tests.study.made import rows
+
+THREE = [*rows({"method": "a"}, mig=[0.1, 0.2, 0.6], rec=[1.0, 2.0, 3.0]), *rows({"method": "b"}, mig=[0.5], rec=[4.0])]
+FIVE = rows({"method": "a"}, mig=[0.1, 0.2, 0.3, 0.4, 0.9])
+
+
+def dots(axes, marker="o"):
+    return [line for line in axes.lines if line.get_marker() == marker]
+
+
+def test_boxes_show_every_seed_and_the_papers_figure_apart():
+    axes = figures.boxes(THREE, "mig", "method", "MIG", {"b": 0.45, "gone": 0.9}).axes[0]
+    seeds = [np.asarray(line.get_xdata()).tolist() for line in dots(axes)]
+    assert seeds == [[0.1, 0.2, 0.6], [0.5]]
+    paper = [np.asarray(line.get_xdata()).tolist() for line in dots(axes, "D")]
+    assert [p for p in paper if p] == [[0.45]]
+    assert dots(axes, "D")[0].get_fillstyle() == "none"
+    assert [t.get_text() for t in axes.get_yticklabels()] == ["a  (n=3)", "b  (n=1)"]
+    mean = [line.get_xdata() for line in axes.lines if line.get_marker() == "None" and len(line.get_xdata()) == 2]
+    assert np.allclose(mean, [[0.3, 0.3]])  # of a alone: one seed is its own mean
+
+
+def test_a_box_needs_five_seeds():
+    axes = figures.boxes(FIVE, "mig", "method").axes[0]
+    strokes = [np.asarray(line.get_xdata()) for line in axes.lines]
+    assert any(len(s) == 2 and np.allclose(s, 0.3) for s in strokes)  # the median, not the mean 0.38
+    assert not any(len(s) == 2 and np.allclose(s, 0.38) for s in strokes)
+
+
+def test_scatter_draws_a_dot_a_cell_and_tells_many_labels_apart():
+    axes = figures.scatter(THREE, "rec", "mig", "method", ("error", "MIG")).axes[0]
+    assert [np.asarray(line.get_xydata()).tolist() for line in axes.lines] == [
+        [[1.0, 0.1], [2.0, 0.2], [3.0, 0.6]],
+        [[4.0, 0.5]],
+    ]
+    many = [r for i in range(20) for r in rows({"method": f"m{i}"}, x=[0.0], y=[0.0])]
+    drawn = figures.scatter(many, "x", "y", "method").axes[0].lines
+    assert len({(line.get_color(), line.get_marker()) for line in drawn}) == 20
+
+
+def test_lines_are_means_in_order_of_the_label():
+    by_dim = [r for d, m in ((20, [2.0, 4.0]), (5, [1.0, 1.0])) for r in rows({"M": 64, "D": d}, tc=m, truth=m)]
+    axes = figures.lines(by_dim, "D", {"tc": "estimated", "truth": "true"}, "M").axes[0]
+    assert [np.asarray(line.get_xydata()).tolist() for line in axes.lines] == [[[5.0, 1.0], [20.0, 3.0]]] * 2
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [t.get_text() for t in legend.get_texts()] == ["M = 64: estimated", "M = 64: true"]
+    assert [line.get_linestyle() for line in axes.lines] == ["-", "--"]
+
+
+def test_curves_are_the_mean_over_seeds():
+    made = [
+        row
+        for values in ([1.0, 2.0], [3.0, 6.0])
+        for row in rows({"method": "a"}, {"curves": {"mig": [[10, values[0]], [20, values[1]]]}}, mig=[values[1]])
+    ]
+    axes = figures.curves(made, "mig", "method").axes[0]
+    assert np.asarray(axes.lines[0].get_xydata()).tolist() == [[10.0, 2.0], [20.0, 4.0]]
+
+
+def test_heat_leaves_out_what_is_missing():
+    axes = figures.heat([[0.1, None], [0.7, 1.0]], ["z0", "z1"], ["x", "y"], "title").axes[0]
+    assert [t.get_text() for t in axes.texts] == ["0.10", "0.70", "1.00"]
+    assert axes.get_title(loc="left") == "title"
+
+
+def test_grid_of_hides_empty_panels():
+    seen = []
+    figure = figures.grid_of({"a": 1, "b": 2, "c": 3, "d": 4}, lambda axes, entry: seen.append(entry), across=3)
+    assert seen == [1, 2, 3, 4]
+    assert [axes.get_visible() for axes in figure.axes] == [True] * 4 + [False] * 2
+
+
+@pytest.mark.parametrize("count", [2, 20])
+def test_the_axes_stay_large_beside_any_legend(count):
+    many = [r for i in range(count) for r in rows({"method": f"a longer name {i}"}, x=[0.0], y=[0.0])]
+    figure = figures.scatter(many, "x", "y", "method")
+    figure.draw_without_rendering()
+    assert figure.axes[0].get_position().height * figure.get_figheight() > 1.8  # inches
