@@ -9,6 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from hatchel.cli.listing import UNNAMED
+
 if TYPE_CHECKING:
     from hatchel.data.dataset import Dataset
     from hatchel.data.source import Source
@@ -29,8 +31,7 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="For programs.")]
 
     from hatchel.data.source import Source
 
-    # `memory` stands for an array that a program held: nothing that could be loaded by name.
-    entries = [_entry(kind, source) for kind, source in Source.members().items() if kind != "memory"]
+    entries = [_entry(kind, source) for kind, source in Source.members().items() if kind not in UNNAMED]
     if as_json:
         print(json.dumps(entries, indent=2))
         return

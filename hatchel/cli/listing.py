@@ -22,7 +22,12 @@ FAMILIES = {
     "likelihoods": "hatchel.likelihoods:Likelihood",
     "datasets": "hatchel.data.source:Source",
     "metrics": "hatchel.metrics.metric:Metric",
+    "panels": "hatchel.report.panels.panel:Panel",
+    "studies": "hatchel.study.study:Study",
+    "engines": "hatchel.study.engines.engine:Engine",
 }
+UNNAMED = ("memory",)
+"""An array that a program held: nothing that could be loaded by name."""
 
 
 def list_members(
@@ -65,6 +70,8 @@ def describe(family: str) -> list[dict[str, Any]]:
     root = getattr(importlib.import_module(module), name)
     rows: list[dict[str, Any]] = []
     for kind, member in root.members().items():
+        if kind in UNNAMED:
+            continue
         row: dict[str, Any] = {"name": kind, "what": (member.__doc__ or "").strip().splitlines()[0]}
         if family == "methods":
             row |= {"paper": member.paper, "verified": member.verified}
