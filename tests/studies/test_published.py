@@ -1,0 +1,81 @@
+"""The papers' own figures, as their tables print them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from hatchel.spec import decode
+from hatchel.studies import tc_dimension
+from hatchel.study.study import Study
+
+
+def published(study: str) -> dict[str, dict[tuple, float]]:
+    columns = decode(Study, study).columns  # pyright: ignore[reportAttributeAccessIssue]
+    return {c.name: {k: v for k, v in c.published.items()} for c in columns}
+
+
+@pytest.mark.parametrize(
+    ("study", "line", "wanted"),
+    [
+        ("recurd-table2", "beta-VAE 4", (0.0066, 0.0284, 0.2617, 0.1191, 0.1148, 0.2181)),
+        ("recurd-table2", "beta-VAE 16", (0.0094, 0.0242, 0.2241, 0.1820, 0.1575, 0.2087)),
+        ("recurd-table2", "beta-VAE 60", (0.0127, 0.0445, 0.1432, 0.1291, 0.1261, 0.1769)),
+        ("recurd-table2", "AnnealedVAE", (0.0171, 0.0311, 0.1177, 0.1449, 0.1793, 0.1663)),
+        ("recurd-table2", "FactorVAE", (0.0228, 0.0436, 0.2594, 0.1955, 0.1375, 0.1699)),
+        ("recurd-table2", "beta-TCVAE", (0.0162, 0.0352, 0.1585, 0.1774, 0.1988, 0.1660)),
+        ("recurd-table2", "DIP-VAE", (0.0213, 0.0261, 0.0731, 0.1038, 0.0968, 0.1496)),
+        ("recurd-table2", "RecurD", (0.0047, 0.0502, 0.2707, 0.3841, 0.3835, 0.2222)),
+        ("recurd-baselines", "beta-VAE 4", (0.0066, 0.2617)),
+        ("recurd-baselines", "InfoGAN", (None, 0.1598)),
+        ("recurd-baselines", "ControlVAE", (0.0102, 0.2455)),
+        ("recurd-baselines", "NVAE", (0.0041, 0.0043)),
+        ("recurd-baselines", "RecurD", (0.0047, 0.2707)),
+        ("recurd-ablation", "router linear", (0.2539, 0.0176)),
+        ("recurd-ablation", "router fixed", (0.2617, 0.0116)),
+        ("recurd-ablation", "router attention", (0.2604, 0.0095)),
+        ("recurd-ablation", "RecurD", (0.3105, 0.0083)),
+        ("recurd-layers", "RecurD-2", (0.1081, 0.2892, 0.3105)),
+        ("recurd-layers", "RecurD-1", (0.2892, None, 0.3105)),
+        ("devae-ablation", "single", (0.19, None, 47.49, None)),
+        ("devae-ablation", "parallel", (0.24, 0.35, 22.21, 62.40)),
+        ("devae-ablation", "linear", (0.24, 0.30, 38.82, 63.78)),
+        ("devae-ablation", "scaled (DeVAE)", (0.35, 0.35, 43.29, 175.99)),
+        ("devae-comparison", "DeVAE", (0.35, 0.35, 0.35, None, None, 52.0)),
+        ("hfvae-scores", "VAE", (0.71, 0.40)),
+        ("hfvae-scores", "beta-VAE", (0.72, 0.71)),
+        ("hfvae-scores", "beta-SVAE", (0.47, 0.19)),
+        ("hfvae-scores", "beta-TCVAE", (0.71, 0.31)),
+        ("hfvae-scores", "HFVAE", (0.78, 0.74)),
+    ],
+)
+def test_a_line_of_a_table(study, line, wanted):
+    assert tuple(column.get((line,)) for column in published(study).values())[: len(wanted)] == wanted
+
+
+@pytest.mark.parametrize("name", sorted(set(Study.members()) - {"grid"}))
+def test_every_published_figure_has_its_line(name):
+    """At the paper's scale each one stands beside a value of ours: no label is misspelt."""
+    study = decode(Study, name)
+    columns = getattr(study, "columns", ())
+    lines = {tuple(e.labels.values()) for e in study.entries("paper", 1)}
+    assert all(key in lines for column in columns for key in column.published)
+
+
+def test_the_discriminators_table():
+    wanted = {
+        (10, 0.3): (0.23, 0.24), (10, 0.6): (1.08, 1.12), (10, 0.9): (4.14, 4.15), (100, 0.3): (2.17, 2.36),
+        (100, 0.6): (10.27, 11.16), (100, 0.9): (23.39, 41.52), (1000, 0.3): (8.62, 23.58),
+        (1000, 0.6): (17.40, 111.57), (1000, 0.9): (22.47, 415.18),
+    }  # fmt: skip
+    assert {k: (v, tc_dimension.TRUTH[k]) for k, v in tc_dimension.PUBLISHED.items()} == wanted
+    for (dim, rho), truth in tc_dimension.TRUTH.items():
+        assert truth == pytest.approx(-dim / 4 * math.log(1 - rho**2), abs=0.006)
+
+
+def test_parameters():
+    from hatchel.studies.recurd_cost import PAPER
+
+    wanted = {"beta-VAE": 0.769, "FactorVAE": 4.779, "RecurD-1 specific MINE": 3.672, "RecurD-2 specific MINE": 3.694}
+    assert wanted == PAPER
