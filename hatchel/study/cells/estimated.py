@@ -61,7 +61,8 @@ class Estimated(Cell):
             found = [objective(self._batch(-1 - k)).terms["tc"] for k in range(self.repeats)]
         else:
             traces = [self._batch(-1 - k) for k in range(self.repeats)]
-            found = [term.value(t, Estimates(t, {}, {})).mean() for t in traces]
+            # All blocks named beforehand, one pass gives them all.
+            found = [term.value(t, Estimates(t, {self.by: term.blocks(t.q)}, {})).mean() for t in traces]
         values = torch.stack([f.detach().double() for f in found])
         return Record({"tc": float(values.mean()), "truth": truth, "error": float(values.mean()) - truth})
 
