@@ -13,7 +13,7 @@ from hatchel.study.study import Study
 
 def published(study: str) -> dict[str, dict[tuple, float]]:
     columns = decode(Study, study).columns  # pyright: ignore[reportAttributeAccessIssue]
-    return {c.name: {k: v for k, v in c.published.items()} for c in columns}
+    return {c.name: dict(c.published.items()) for c in columns}
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ class Model:
         yield torch.zeros(len(images), 1, 4, 4)
 
     def encode(self, images) -> np.ndarray:
-        items = images[:, 3, 1, 0].astype(int) + 256 * images[:, 3, 0, 0]
+        items = images[:, 3, 1, 0].astype(int) + 256 * images[:, 3, 0, 0].astype(int)
         sure = np.full((len(items), K), 0.1, dtype=np.float32)
         sure[np.arange(len(items)), LABELS[items]] = 0.8
         return np.concatenate([STYLE[items].astype(np.float32), sure], axis=1)
