@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from hatchel.study.rows import Measured, groups, measured
 from hatchel.study.store import Label, Row
@@ -49,9 +48,9 @@ class Table:
         return [*result, "seeds"]
 
     @property
-    def sides(self) -> list[Literal["label", "ours", "paper", "seeds"]]:
-        """What each column of the text is."""
-        result: list[Literal["label", "ours", "paper", "seeds"]] = ["label"] * len(self.by)
+    def sides(self) -> list[str]:
+        """What each column of the text is: `label`, `ours`, `paper` or `seeds`."""
+        result = ["label"] * len(self.by)
         for column in self.columns:
             result += ["ours", "paper"] if column.published else ["ours"]
         return [*result, "seeds"]
