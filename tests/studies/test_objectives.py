@@ -12,9 +12,9 @@ from hatchel.study.cell import Place
 NOWHERE = Place(Path("nowhere"), Path("nowhere"))
 
 
-def verified(name: str) -> dict[str, float]:
+def verified(name: str, weights: tuple[float, float, float, float] | None = None) -> dict[str, float]:
     method, symbols, own = ROWS[name]
-    cell = Verified(0, preset(method, data=XYSquares(size=16), **symbols), own, steps=25, draws=4)
+    cell = Verified(0, preset(method, data=XYSquares(size=16), **symbols), weights or own, draws=4)
     return dict(cell.compute(NOWHERE).values)
 
 
@@ -23,3 +23,13 @@ def test_equal_draw_by_draw_where_both_are_sampled(name):
     found = verified(name)
     assert abs(found["difference"]) < 1e-3
     assert found["own"] == pytest.approx(found["basis"], rel=1e-5)
+
+
+def test_other_weights_would_be_seen():
+    """The code is informative: I(x;z), TC and the dimension-wise KL are all far from 0, so each weight counts."""
+    right = verified("beta-TCVAE")
+    assert min(abs(right[name]) for name in ("mi", "tc", "dw")) > 0.02
+    for place in (1, 2, 3):
+        wrong = [1.0, 1.0, 6.0, 1.0]
+        wrong[place] += 1
+        assert abs(verified("beta-TCVAE", (wrong[0], wrong[1], wrong[2], wrong[3]))["difference"]) > 0.02
