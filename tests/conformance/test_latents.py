@@ -26,11 +26,16 @@ def posteriors(kind: str, batch: int = 7) -> list[Posterior]:
     """One for each level, with parameters of its own away from where they start."""
     latent = LATENTS[kind]
     g = torch.Generator().manual_seed(0)
-    module = latent.build()
-    module.meet(Mlp((8,)).build((3,), latent.widths).double(), (3,))
+    with torch.random.fork_rng():  # initial weights that do not depend on which tests came before
+        torch.manual_seed(0)
+        module = latent.build()
+        module.meet(Mlp((8,)).build((3,), latent.widths).double(), (3,))
     module.double()
     for parameter in module.parameters():
-        parameter.data += torch.randn(parameter.shape, generator=g, dtype=torch.float64) / 3
+        # Deep layers multiply it: more, and no proposal covers the lowest layer's prior.
+        parameter.data += torch.randn(parameter.shape, generator=g, dtype=torch.float64) / (
+            12 if kind == "ladder" else 3
+        )
     parameters = torch.randn(batch, sum(latent.widths), generator=g, dtype=torch.float64)
     scores = torch.randn(batch, latent.width, generator=g, dtype=torch.float64)
     found = [module.posterior(parameters, 5, level) for level in range(module.levels)]

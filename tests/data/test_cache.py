@@ -169,7 +169,7 @@ def test_somebody_elses_cache_is_read_though_it_cannot_be_locked(
     def refused(path: Path) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr(cache, "_lock", refused)
+    monkeypatch.setattr(cache, "exclusive", refused)
     np.testing.assert_array_equal(cached(recipe(Maker(tmp_path, fail_at=0))), EXPECTED)
 
 

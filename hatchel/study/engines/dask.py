@@ -56,7 +56,7 @@ class Dask(Engine):
             "threads_per_worker": 1,
             "processes": True,
             "memory_limit": None,  # Dask's own kills a worker over pages of a memory-mapped dataset
-            "dashboard_address": None,
+            "dashboard_address": "127.0.0.1:0",  # any free port: two studies at once must not meet on one
             "silence_logs": logging.CRITICAL,
         }
         return LocalCluster(**options)
