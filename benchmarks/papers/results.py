@@ -6,9 +6,11 @@ python benchmarks/papers/results.py --store studies --out docs
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from hatchel.files import read_json
 from hatchel.spec import decode
 from hatchel.study.report import facts, slug, summary, verdict, write_report
 from hatchel.study.store import Row, Store
@@ -19,7 +21,7 @@ HEAD = """# Results
 Every study of `hatchel study list` that has been run, at the scale that is named beside it; written by
 `benchmarks/papers/results.py` from the records alone. A verdict is about that scale: *holds here* and *does not hold
 here* mean that the 95 % interval of the paired difference over seeds leaves out the limit, *undecided here* that it
-does not, or that there is one seed. Columns marked “paper” are the paper's own figures.
+does not, or that there are fewer than three seeds. Columns marked “paper” are the paper's own figures.
 """
 
 
@@ -44,6 +46,8 @@ def section(store: Store, name: str, scale: Scale, out: Path) -> str:
         return ""
     where = made_on(store, rows)
     write_report(study, rows, scale, out / name, machine=where)
+    compact = json.dumps(read_json(out / name / "results.json"), separators=(",", ":"))
+    (out / name / "results.json").write_text(compact + "\n", encoding="utf-8")
     shown = chosen(study, rows)
     for file in (out / name).iterdir():
         if file.suffix in (".html", ".svg", ".tex") or (file.suffix == ".png" and file.stem not in map(slug, shown)):

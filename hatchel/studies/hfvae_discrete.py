@@ -96,7 +96,7 @@ class HFVAEDiscrete(Study, kind="hfvae-discrete"):
         for row in first:
             strips = row.details.get("strips")
             if strips:
-                result[f"{row.labels['method']}: style traversed, digit kept"] = strips_figure(strips)
+                result[f"{row.labels['method']}: style traversed"] = strips_figure(strips)
         return result
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:

@@ -9,11 +9,15 @@ from hatchel.study.rows import Measured, measured
 from hatchel.study.store import Row
 from hatchel.study.study import Claim
 
+ENOUGH = 3
+"""Seeds without which nothing is decided: the bootstrap of two values knows only these two."""
+
 
 def higher(text: str, first: Sequence[Row], second: Sequence[Row], value: str, beside: str | None = None) -> Claim:
     """`value` of the first is above that of the second (or above its `beside`), seed by seed.
 
-    It holds, or does not, where the 95 % interval of the mean difference leaves out 0; else it is undecided.
+    It holds, or does not, where the 95 % interval of the mean difference leaves out 0; else it is undecided, as it is
+    with fewer than three seeds.
     """
     return _decided(text, first, second, value, beside or value, lambda low, high: low > 0, lambda low, high: high < 0)
 
@@ -47,8 +51,8 @@ def _decided(
         return Claim(text, None, "no cells")
     ours, theirs = measured(first, value), measured(second, beside)
     shown = f"{_text(ours)} against {_text(theirs)}"
-    if len(seeds) < 2:
-        return Claim(text, None, f"{shown}; one seed, so no interval")
+    if len(seeds) < ENOUGH:
+        return Claim(text, None, f"{shown}; {len(seeds)} seed{'s' if len(seeds) > 1 else ''}, too few to decide")
     found = paired_difference([a[s] for s in seeds], [b[s] for s in seeds])
     low, high = found.interval.low, found.interval.high
     evidence = f"{shown}; difference {found.value:.3f} [{low:.3f}, {high:.3f}] over {len(seeds)} seeds"
