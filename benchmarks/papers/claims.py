@@ -1,6 +1,6 @@
 """What a paper claims, held against runs of our own: the part that the five commands of this folder share.
 
-Each command runs its studies at `laptop` scale (about 10 to 20 minutes a study on two cores; what is done already is not
+Each command runs its studies at `laptop` scale (10 to 20 minutes a study on two cores; what is done is not
 done again), prints every table with its intervals and every claim with its verdict, and ends with 0 whatever the
 outcome: a claim that does not hold here is a finding, not a mistake.
 """
