@@ -45,7 +45,7 @@ class Costed(Cell):
         shape = (self.channels, 64, 64)
         spec = fitted(self.run, shape)
         found = cost(spec, shape)
-        model = build(spec, shape).model.eval()
+        model = build(spec, shape).model.eval().to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
         x = torch.zeros(64, *shape).contiguous(memory_format=torch.channels_last)
         times: list[float] = []
         with torch.inference_mode():
