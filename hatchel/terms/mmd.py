@@ -33,9 +33,7 @@ class MMD(Term, kind="mmd"):
     def accepts(self, q: Posterior) -> str:
         """Distances need coordinates, and the prior's draws are N(0, I)."""
         if not q.factorised_prior:
-            return (
-                "MMD draws from N(0, I) and this latent learns its prior; set latent=diagonal, or use aggregate_kl"
-            )
+            return "MMD draws from N(0, I) and this latent learns its prior; set latent=diagonal, or use aggregate_kl"
         return "" if q.continuous else f"MMD {NEEDS_REAL}; or use aggregate_kl"
 
     def value(self, t: Trace, estimates: Estimates) -> Tensor:
