@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from hatchel.cli.options import STUDIES, EngineName, EngineSet, Folder, Plugin, Workers
 from hatchel.cli.query import export, query
 from hatchel.cli.tune import tune
 
@@ -31,10 +32,7 @@ ScaleName = Annotated[
     typer.Option("--scale", help="smoke: seconds, shows that it runs; laptop: a smaller budget; paper: the paper's."),
 ]
 Seeds = Annotated[int | None, typer.Option(min=1, help="Seeds 0, 1, ... in place of the scale's own number.")]
-Folder = Annotated[Path, typer.Option("--store", help="The folder that keeps the records.")]
-Plugin = Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")]
 AsJson = Annotated[bool, typer.Option("--json", help="For scripts.")]
-STUDIES = Path("studies")
 
 
 @app.command("list")
@@ -90,13 +88,9 @@ def run(
     target: Target,
     scale: ScaleName = "laptop",
     seeds: Seeds = None,
-    engine: Annotated[
-        str, typer.Option(help="here, local, dask, dask://HOST:PORT, ray, ray://HOST:PORT or slurm.")
-    ] = "local",
-    workers: Annotated[int, typer.Option(min=0, help="Cells at once; 0: as many as the engine has room for.")] = 0,
-    engine_set: Annotated[
-        list[str] | None, typer.Option("--engine-set", metavar="KEY=VALUE", help="Such as partition=gpu for slurm.")
-    ] = None,
+    engine: EngineName = "local",
+    workers: Workers = 0,
+    engine_set: EngineSet = None,
     store: Folder = STUDIES,
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="LABEL=VALUE", help="These cells alone; can be repeated.")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from hatchel.cli.options import STUDIES, EngineName, EngineSet, Folder, Plugin, Workers
 
 if TYPE_CHECKING:
     from hatchel.study.engines.engine import Engine
@@ -36,15 +37,11 @@ def tune(
         Literal["minimize", "maximize"] | None, typer.Option(help="Instead of what the metric says of itself.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the search; the runs have seeds 0, 1, ...")] = 0,
-    engine: Annotated[
-        str, typer.Option(help="here, local, dask, dask://HOST:PORT, ray, ray://HOST:PORT or slurm.")
-    ] = "local",
-    workers: Annotated[int, typer.Option(min=0, help="Cells at once; 0: as many as the engine has room for.")] = 0,
-    engine_set: Annotated[
-        list[str] | None, typer.Option("--engine-set", metavar="KEY=VALUE", help="Such as partition=gpu for slurm.")
-    ] = None,
-    store: Annotated[Path, typer.Option("--store", help="The folder that keeps the records.")] = Path("studies"),
-    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
+    engine: EngineName = "local",
+    workers: Workers = 0,
+    engine_set: EngineSet = None,
+    store: Folder = STUDIES,
+    plugin: Plugin = None,
 ) -> None:
     """Search a method's fields with Optuna. Stopped, the same command goes on; started twice, both work on it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hatchel.studies.devae_comparison import BETAS
-from hatchel.study.budget import LAPTOP, LAPTOP_WORDS, QUICK, SMOKE, SMOKE_WORDS, Budget
+from hatchel.study.budget import LAPTOP, ONE_SEED_WORDS, QUICK, SMOKE, SMOKE_WORDS, Budget
 from hatchel.study.cells.trained import metrics
 from hatchel.study.comparison import Comparison, Variant
 from hatchel.study.rows import groups, measured
@@ -23,7 +23,7 @@ class DeVAEHighDim(Comparison, kind="devae-highdim"):
     paper = "001 Figs. 5, 12"
     scales = {
         "smoke": f"{SMOKE_WORDS}; 10 and 32 dimensions",
-        "laptop": f"{LAPTOP_WORDS.replace(', 3 seeds', ', 1 seed')}; betas 1, 4, 10",
+        "laptop": f"{ONE_SEED_WORDS}; betas 1, 4, 10",
         "paper": "300,000 steps of 256 images at 64 px, 10 seeds; betas 1, 10, 40",
     }
     budgets = {

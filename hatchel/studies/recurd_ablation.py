@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hatchel.study.budget import LAPTOP, LAPTOP_WORDS, SMOKE, SMOKE_WORDS, Budget
+from hatchel.study.budget import ONE_SEED, ONE_SEED_WORDS, SMOKE, SMOKE_WORDS, Budget
 from hatchel.study.claims import higher
 from hatchel.study.comparison import Comparison, Variant
 from hatchel.study.rows import where
@@ -24,12 +24,12 @@ class RecurDAblation(Comparison, kind="recurd-ablation"):
     paper = "000 Figs. 6, 10-17; Table 9"
     scales = {
         "smoke": SMOKE_WORDS,
-        "laptop": f"{LAPTOP_WORDS.replace(', 3 seeds', ', 1 seed')}; RecurD-1, the three other routers",
+        "laptop": f"{ONE_SEED_WORDS}; RecurD-1, the three other routers",
         "paper": "300,000 steps of 64 images at 64 px, 5 seeds (the paper's Table 9: 3DShapes)",
     }
     budgets = {
         "smoke": SMOKE,
-        "laptop": Budget(LAPTOP.steps, 1, LAPTOP.items, LAPTOP.batch_size, LAPTOP.lr),
+        "laptop": ONE_SEED,
         "paper": Budget(300_000, 5),
     }
     columns = (

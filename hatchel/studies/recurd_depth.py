@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hatchel.study.budget import LAPTOP, LAPTOP_WORDS, SMOKE, SMOKE_WORDS, Budget
+from hatchel.study.budget import ONE_SEED, ONE_SEED_WORDS, SMOKE, SMOKE_WORDS, Budget
 from hatchel.study.comparison import Comparison, Variant
 from hatchel.study.rows import groups
 from hatchel.study.store import Row
@@ -21,12 +21,12 @@ class RecurDDepth(Comparison, kind="recurd-depth"):
     paper = "000 Fig. 4"
     scales = {
         "smoke": SMOKE_WORDS,
-        "laptop": f"{LAPTOP_WORDS.replace(', 3 seeds', ', 1 seed')}; RecurD's own encoders",
+        "laptop": f"{ONE_SEED_WORDS}; RecurD's own encoders",
         "paper": "300,000 steps of 64 images at 64 px, 5 seeds",
     }
     budgets = {
         "smoke": SMOKE,
-        "laptop": Budget(LAPTOP.steps, 1, LAPTOP.items, LAPTOP.batch_size, LAPTOP.lr),
+        "laptop": ONE_SEED,
         "paper": Budget(300_000, 5),
     }
     columns = (

@@ -55,9 +55,7 @@ def _work(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """In a worker. The pool would keep one that was asked to end, hand it the next cell, and wait for it for ever."""
     try:
         result = fn(*args, **kwargs)
-    except Exception:
-        raise
-    except BaseException:
+    except (KeyboardInterrupt, SystemExit):
         os._exit(1)
     if isinstance(result, Result) and result.outcome == "stopped":
         os._exit(1)

@@ -1,0 +1,20 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EngineName = Annotated[
+    str, typer.Option("--engine", help="here, local, dask, dask://HOST:PORT, ray, ray://HOST:PORT or slurm.")
+]
+Workers = Annotated[int, typer.Option(min=0, help="Cells at once; 0: as many as the engine has room for.")]
+EngineSet = Annotated[
+    list[str] | None, typer.Option("--engine-set", metavar="KEY=VALUE", help="Such as partition=gpu for slurm.")
+]
+Folder = Annotated[Path, typer.Option("--store", help="The folder that keeps the records.")]
+Plugin = Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")]
+STUDIES = Path("studies")
+"""The store, if not said."""
