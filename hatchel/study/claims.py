@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hatchel.metrics.statistics import paired_difference
+from hatchel.metrics.statistics import over_seeds, paired_difference
 from hatchel.study.rows import Measured, measured
 from hatchel.study.store import Row
 from hatchel.study.study import Claim
@@ -33,6 +33,19 @@ def near(text: str, first: Sequence[Row], second: Sequence[Row], value: str, bes
         text, first, second, value, beside,
         lambda low, high: -within <= low and high <= within, lambda low, high: low > within or high < -within,
     )  # fmt: skip
+
+
+def inside(text: str, values: Sequence[float], low: float, high: float) -> Claim:
+    """The mean of one number a seed lies between two limits, with all of its interval; or outside with all of it."""
+    if not values:
+        return Claim(text, None, "no cells")
+    count = f"{len(values)} seed{'s' if len(values) > 1 else ''}"
+    if len(values) < ENOUGH:
+        return Claim(text, None, f"{', '.join(f'{v:.3g}' for v in values)}; {count}, too few to decide")
+    found = over_seeds(values)
+    least, most = found.interval.low, found.interval.high
+    holds = True if low <= least and most <= high else False if most < low or least > high else None
+    return Claim(text, holds, f"{found.value:.3g} [{least:.3g}, {most:.3g}] over {count}")
 
 
 def _decided(

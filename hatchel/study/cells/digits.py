@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class Digits(Cell):
         values["unused"] = float(sum(v < OFF for v in information))
         values["between"] = float(sum(OFF <= v < 10 * OFF for v in information))
         details["information"] = sorted(information, reverse=True)
-        labels, images = self._sample(run)
+        labels, images = sampled(run, self.items, self.seed)
         codes, real, classes = split_codes(run, images)
         if classes is not None:
             values["confidence"] = float(classes.max(axis=1).mean())
@@ -62,27 +62,11 @@ class Digits(Cell):
             values |= {} if kept is None else {"kept": kept}
         return Record(values, details)
 
-    def _sample(self, run: Run) -> tuple[NDArray[np.int64], Images]:
-        data = run.data
-        chosen = np.sort(np.random.default_rng(self.seed).choice(len(data), min(self.items, len(data)), replace=False))
-        factors = data.factors(chosen)
-        assert factors is not None
-        return factors[:, 0], data.images(chosen)
-
     def _traverse(
         self, run: Run, images: Images, labels: NDArray[np.int64], codes: Any, real: list[int], information: list[float]
     ) -> tuple[float | None, float, dict[str, Any]]:
         """The share of classes kept (None: no image to begin with), the judge's accuracy, and some rows to look at."""
-        from sklearn.linear_model import LogisticRegression
-
-        flat = images.reshape(len(images), -1) / np.float32(255)
-        half = len(flat) * 4 // 5
-        judge = LogisticRegression(max_iter=60, tol=1e-2).fit(flat[:half], labels[:half])
-        accuracy = float(judge.score(flat[half:], labels[half:]))
-
-        def named(pictures: NDArray[np.float32]) -> Any:
-            return judge.predict(pictures.reshape(len(pictures), -1))
-
+        named, accuracy = judge_of(images, labels)
         rebuilt = run.decode(codes[: 20 * self.traversed])
         right = np.flatnonzero(named(rebuilt) == labels[: len(rebuilt)])[: self.traversed]
         if not len(right):
@@ -100,6 +84,29 @@ class Digits(Cell):
             if len(rows) < 4:
                 rows[f"z{d}"] = _rows(pictures, labels[right])
         return (float(np.mean(same)) if same else 1.0), accuracy, rows
+
+
+def sampled(run: Run, items: int, seed: int) -> tuple[NDArray[np.int64], Images]:
+    """Some of a run's items: the classes (their first factor), and the images."""
+    data = run.data
+    chosen = np.sort(np.random.default_rng(seed).choice(len(data), min(items, len(data)), replace=False))
+    factors = data.factors(chosen)
+    assert factors is not None
+    return factors[:, 0], data.images(chosen)
+
+
+def judge_of(images: Images, labels: NDArray[np.int64]) -> tuple[Callable[[NDArray[np.float32]], Any], float]:
+    """What names the class of pictures, learned from four fifths of real ones, and its accuracy on the others."""
+    from sklearn.linear_model import LogisticRegression
+
+    flat = images.reshape(len(images), -1) / np.float32(255)
+    most = len(flat) * 4 // 5
+    judge = LogisticRegression(max_iter=60, tol=1e-2).fit(flat[:most], labels[:most])
+
+    def named(pictures: NDArray[np.float32]) -> Any:
+        return judge.predict(pictures.reshape(len(pictures), -1))
+
+    return named, float(judge.score(flat[most:], labels[most:]))
 
 
 def split_codes(run: Run, images: Images) -> tuple[NDArray[np.float32], list[int], NDArray[np.float32] | None]:
