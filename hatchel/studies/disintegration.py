@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from hatchel.study.budget import LAPTOP, LAPTOP_WORDS, NETWORK, SMOKE, SMOKE_WORDS, Budget, critic
-from hatchel.study.cells.trained import metrics
+from hatchel.study.cells.paired import Paired
+from hatchel.study.cells.trained import Trained, metrics
 from hatchel.study.comparison import Comparison, Variant
-from hatchel.study.store import Row
+from hatchel.study.rows import where
+from hatchel.study.store import Entry, Row
 from hatchel.study.study import Scale
-from hatchel.study.table import Column
+from hatchel.study.table import Column, Table, table
 
 MEASURED = metrics("disintegration", "mig", "sap", "gaussian_tc")
+SCORES = "scores"
+MATRICES = {"disintegration": "information about each factor", "sap": "R² with each factor (of shape the accuracy)"}
 
 
 class DisintegrationStudy(Comparison, kind="disintegration"):
-    """R² and NMI matrices of FactorVAE and RTC-VAE, and how many latents carry each factor."""
+    """R² and NMI matrices and pair plots of FactorVAE and RTC-VAE, and how many latents carry each factor."""
 
     paper = "004 Figs. 5-9, 14-16"
     scales = {
@@ -38,25 +45,44 @@ class DisintegrationStudy(Comparison, kind="disintegration"):
         fields, symbols = dict(NETWORK), critic(scale)
         measure = {"metrics": MEASURED}
         return [
-            Variant({"method": "FactorVAE"}, "factor_vae", {"gamma": 10, **symbols}, fields, measure),
-            Variant({"method": "RTC-VAE"}, "rtc_vae", {"beta": 10, **symbols}, fields, measure),
+            Variant({"method": "FactorVAE", "what": SCORES}, "factor_vae", {"gamma": 10, **symbols}, fields, measure),
+            Variant({"method": "RTC-VAE", "what": SCORES}, "rtc_vae", {"beta": 10, **symbols}, fields, measure),
         ]
 
+    def entries(self, scale: Scale, seeds: int | None = None) -> list[Entry]:
+        """The scores of every run, and the codes of the same runs for the pair plots."""
+        scored = super().entries(scale, seeds)
+        size = 100 if scale == "smoke" else 600
+        return scored + [
+            Entry({**e.labels, "what": "pairs"}, Paired(e.cell.seed, e.cell.run, size))
+            for e in scored
+            if isinstance(e.cell, Trained)
+        ]
+
+    def tables(self, rows: Sequence[Row]) -> list[Table]:
+        """Of the scores."""
+        scored = where(rows, what=SCORES)
+        return [table(self.title(), scored, ("method",), self.columns)] if scored else []
+
     def figures(self, rows: Sequence[Row]) -> Mapping[str, Any]:
-        """The matrices of the first seed beside the boxes."""
+        """The matrices and pairs of the first seed beside the boxes."""
+        from hatchel.report.panels.pair_plots import drawn_pairs
         from hatchel.study.figures import heat
 
-        result = dict(super().figures(rows))
-        for row in rows:
-            for name in ("disintegration", "mig") if row.seed == 0 else ():
+        scored = [replace(r, labels={"method": r.labels["method"]}) for r in where(rows, what=SCORES)]
+        result = dict(super().figures(scored)) if scored else {}
+        for row in scored:
+            for name, what in MATRICES.items() if row.seed == 0 else ():
                 found = row.details["matrices"].get(name)
                 if found:
                     labels = [f"z{d}" for d in range(len(found["rows"]))]
                     matrix = [[0.0 if v is None else v for v in line] for line in found["rows"]]
-                    largest = max(max(line) for line in matrix) or 1.0
-                    what = "information about each factor"
-                    if name == "mig":  # in nats, which the colours do not cover
-                        matrix = [[v / largest for v in line] for line in matrix]
-                        what = f"information as a share of the largest ({largest:.2f} nats)"
                     result[f"{row.labels['method']}: {what}, seed 0"] = heat(matrix, labels, found["factors"])
+        for row in where(rows, what="pairs"):
+            if row.seed == 0:
+                found = row.details
+                names = [f"z{d}" for d in found["coordinates"]]
+                means, samples = (np.array(found[part]) for part in ("means", "samples"))
+                name = f"{row.labels['method']}: means below, samples above, coloured by {found['factor']}, seed 0"
+                result[name] = drawn_pairs(means, samples, names, np.array(found["values"]))
         return result

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hatchel.data.dsprites import DSprites
+from hatchel.data.shapes3d import Shapes3D
 from hatchel.data.source import Source
 from hatchel.data.xy_squares import XYSquares
 from hatchel.estimators.density_ratio import DensityRatio
@@ -78,3 +79,8 @@ ONE_SEED_WORDS = LAPTOP_WORDS.replace(", 3 seeds", ", 1 seed")
 def sprites(scale: Scale) -> Source:
     """dSprites at 64 px, at 32 px on a laptop; a tiny stand-in for smoke."""
     return XYSquares(size=32) if scale == "smoke" else DSprites(size=32 if scale == "laptop" else 64)
+
+
+def rooms(scale: Scale) -> Source:
+    """Shapes3D, in the same way."""
+    return XYSquares(size=32) if scale == "smoke" else Shapes3D(size=32 if scale == "laptop" else 64)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hatchel.metrics.statistics import paired_difference
-from hatchel.study.claims import higher, lower, near
+from hatchel.study.claims import higher, inside, lower, near
 from tests.study.made import rows
 
 LOW = rows({"method": "low"}, mig=[0.10, 0.30, 0.20], limit=[0.2, 0.4, 0.3])
@@ -53,3 +53,26 @@ def test_two_seeds_or_fewer_decide_nothing():
     assert near("Equal.", HIGH[:1], LOW[:1], "mig", "mig", 9.0).holds is None
     assert higher("It is.", HIGH[:1], LOW[1:], "mig").evidence == "no cells"
     assert higher("It is.", [], LOW, "mig").holds is None
+
+
+@pytest.mark.parametrize(
+    ("values", "limits", "holds"),
+    [
+        ([0.9, 1.0, 1.1], (0.85, 1.15), True),
+        ([0.4, 0.5, 0.6], (0.85, 1.15), False),
+        ([0.7, 1.0, 1.1], (0.85, 1.15), None),
+        ([0.0, 0.0, 0.0], (0.0, 0.0), True),
+        ([1.0, 2.0, 1.0], (0.0, 0.0), False),
+        ([0.0, 1.0, 0.0], (0.0, 0.0), None),
+        ([1.0, 1.0], (0.0, 2.0), None),
+    ],
+)
+def test_inside_is_decided_by_the_interval_of_the_mean(values, limits, holds):
+    claim = inside("It is.", values, *limits)
+    assert claim.holds is holds
+    assert f"{len(values)} seeds" in claim.evidence
+
+
+def test_inside_without_cells():
+    assert inside("It is.", [], 0, 1).evidence == "no cells"
+    assert inside("It is.", [0.5], 0, 1).evidence == "0.5; 1 seed, too few to decide"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -71,12 +72,19 @@ def best_known(dimensions: Dimensions, rows: list[int]) -> int | None:
 
 
 def pair_grid(found: Findings, rows: list[int], factor: int | None) -> Figure:
-    """Means below the diagonal, samples above it."""
+    """Of a run's dimensions."""
     columns = [found.dimensions.column(d) for d in rows]
     some = slice(None, None, max(1, math.ceil(found.probe.n / POINTS)))
     means, samples = found.encoded.mean[some][:, columns], found.encoded.sample[some][:, columns]
     colours = None if factor is None else found.probe.classes[some, factor]
-    count = len(rows)
+    return drawn_pairs(means, samples, [found.dimensions.label(d) for d in rows], colours)
+
+
+def drawn_pairs(
+    means: NDArray[Any], samples: NDArray[Any], names: Sequence[str], colours: NDArray[Any] | None
+) -> Figure:
+    """Means (n, D) below the diagonal, samples above it, counts of the means on it."""
+    count = len(names)
     figure = sheet(0.82 * WIDE, WIDE, fitted=False)
     figure.set_dpi(DOTS)
     figure.subplots_adjust(left=0.08, right=0.99, top=0.99, bottom=0.07, wspace=0.38, hspace=0.3)
@@ -94,9 +102,9 @@ def pair_grid(found: Findings, rows: list[int], factor: int | None) -> Figure:
         axes.yaxis.set_major_locator(MaxNLocator(3))
         axes.tick_params(labelsize=SMALL - 1)
         if r == count - 1:
-            axes.set_xlabel(found.dimensions.label(rows[c]), color=INK, fontsize=SMALL + 1)
+            axes.set_xlabel(names[c], color=INK, fontsize=SMALL + 1)
         if c == 0:
-            axes.set_ylabel(found.dimensions.label(rows[r]), color=INK, fontsize=SMALL + 1)
+            axes.set_ylabel(names[r], color=INK, fontsize=SMALL + 1)
     return figure
 
 

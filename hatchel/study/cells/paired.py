@@ -1,0 +1,50 @@
+"""Paired: the codes of a run's most used coordinates, to be drawn in pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hatchel.report.fits import squared_correlations
+from hatchel.spec import Count
+from hatchel.study.cell import Cell, Place, Record
+from hatchel.study.cells.trained import Trained
+from hatchel.training.spec import RunSpec
+
+
+class Paired(Cell):
+    """Means and samples of the coordinates whose means vary most, with the factor that one of them knows best.
+
+    `r2` is the largest R² between a coordinate and a factor: the colour of the points (paper 004, Figs. 5 to 7).
+    """
+
+    run: RunSpec
+    """What is trained; its seed is the cell's."""
+    items: Count = 600
+    """Points."""
+    coordinates: Count = 4
+    """Rows and columns of the grid."""
+
+    def compute(self, place: Place) -> Record:
+        """Encode some items."""
+        from hatchel.evaluation import encodings
+
+        run = Trained(seed=self.seed, run=self.run).trained(place)
+        found = encodings(run, self.items, seed=0)
+        data = run.data
+        factors = data.factors(found.items)
+        assert factors is not None
+        assert data.space is not None
+        chosen = np.argsort(-found.mean.var(axis=0), kind="stable")[: self.coordinates]
+        means, samples = (codes[:, chosen].astype(np.float64) for codes in (found.mean, found.sample))
+        known = np.stack([squared_correlations(means, f.astype(np.float64)) for f in factors.T])  # (factors, rows)
+        best = int(known.max(axis=1).argmax())
+        details: dict[str, Any] = {
+            "coordinates": chosen.tolist(),
+            "means": means.round(3).tolist(),
+            "samples": samples.round(3).tolist(),
+            "factor": data.space.names[best],
+            "values": factors[:, best].tolist(),
+        }
+        return Record({"r2": float(known.max())}, details)
