@@ -25,7 +25,7 @@ class Reader:
 
     def encode(self, images) -> np.ndarray:
         chance = np.random.default_rng(0).standard_normal(len(images))
-        return np.stack([chance, self.sign * images[:, 0, 0, 0] / 100], axis=1).astype(np.float32)
+        return np.stack([chance, self.sign * (images[:, 0, 0, 0] / 100)], axis=1).astype(np.float32)
 
 
 def images(pixels) -> np.ndarray:
@@ -37,7 +37,7 @@ def images(pixels) -> np.ndarray:
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_coordinate_is_found_whatever_its_sign_and_the_parts_are_counted(sign):
     removed, kept = images(np.arange(150, 200)), images(np.arange(0, 160))
-    found, told = histogram(Reader(sign), removed, kept, lambda x: x[:, 0, 0].astype(float))  # pyright: ignore[reportArgumentType]
+    found, told = histogram(Reader(sign), removed, kept, lambda x: x[:, 0, 0].astype(float))
     assert found["coordinate"] == 1
     # The chance that a removed pixel is above a kept one, ties half: ten values are in both parts.
     above = (removed[:, 0, 0, 0][:, None] > kept[:, 0, 0, 0][None]).mean()
@@ -50,5 +50,5 @@ def test_the_coordinate_is_found_whatever_its_sign_and_the_parts_are_counted(sig
 
 def test_features_that_parts_share_are_not_told_apart():
     pixels = np.arange(100)
-    _, told = histogram(Reader(1), images(pixels), images(pixels), lambda x: x[:, 0, 0].astype(float))  # pyright: ignore[reportArgumentType]
+    _, told = histogram(Reader(1), images(pixels), images(pixels), lambda x: x[:, 0, 0].astype(float))
     assert told == pytest.approx(0.5)
