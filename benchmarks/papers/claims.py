@@ -21,17 +21,22 @@ from hatchel.study.store import Store, machine
 from hatchel.study.study import Study
 
 
-def main(about: str | None, *names: str) -> None:
+def main(about: str | None, *names: str, data: str = "all") -> None:
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", choices=("smoke", "laptop", "paper"), default="laptop")
     parser.add_argument("--store", type=Path, default=Path("studies"), help="where records are kept [studies]")
     parser.add_argument("--engine", default="local", help="local, here, dask, ray or slurm [local]")
     parser.add_argument("--seeds", type=int, help="in place of the scale's own number")
+    parser.add_argument("--data", default=data, help=f"of studies on several data sets this one, or all [{data}]")
     options = parser.parse_args()
     store, failed = Store(options.store).create(), 0
     for name in names:
         study = decode(Study, name)
-        entries = study.entries(options.scale, options.seeds)
+        entries = [
+            e
+            for e in study.entries(options.scale, options.seeds)
+            if options.data in ("all", e.labels.get("data", options.data))
+        ]
         store.write_study(name, options.scale, entries)
         engine: Any = decode(Engine, options.engine)
         with watched() as tell:

@@ -3,4 +3,4 @@
 from claims import main
 
 if __name__ == "__main__":
-    main(__doc__, "hfvae-discrete", "hfvae-features")
+    main(__doc__, "hfvae-discrete", "hfvae-features", data="MNIST")

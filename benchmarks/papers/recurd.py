@@ -3,4 +3,4 @@
 from claims import main
 
 if __name__ == "__main__":
-    main(__doc__, "recurd-table2", "recurd-layers", "recurd-cost")
+    main(__doc__, "recurd-table2", "recurd-layers", "recurd-cost", data="dSprites")
