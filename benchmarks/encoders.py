@@ -1,14 +1,17 @@
 """Step time of the split and recursive encoders and of DeVAE beside the plain one, of MINE beside none, interleaved.
 
-    python benchmarks/encoders.py [--batch 64] [--steps 3] [--rounds 7] [--size 64]
+    python benchmarks/encoders.py [--batch 64] [--steps 3] [--rounds 7] [--sizes 32 64]
 
 Every side makes whole training steps (forward, backward, Adam) of the library's own systems on the same random images;
 the rounds alternate, so that a busy machine hurts all alike. Seconds are the process's own on one core, which other
 people's work does not count into; ratios are medians over rounds of ratios within a round.
 
-RecurD-1 is not at its target. Table 4 makes 53 M multiplications an image, 3.3 times the plain encoder's 16 M
-(both with the decoder), and both sides do as many a second; 2.5x asks that the whole step, activations and Adam
-included, run at some four fifths of the speed of a bare matrix product, which is measured beside them. The second
+Two targets are met at one size and not at the other. RecurD-2's MINE costs the same at any size, which is more than
+half of a step at 32 px, where the step is short, and less at 64 px, its paper's size. RecurD-1 is at its target at
+32 px, the size of the commands in benchmarks/papers/, not at 64 px: there Table 4 makes 53 M multiplications an image,
+3.3 times the plain encoder's 16 M (both with the decoder), and both sides do as many a second; 2.5x asks that the whole
+step, activations and Adam included, run at some four fifths of the speed of a bare matrix product of the same shape,
+which is measured beside them (with two threads the ratio was 3.0 to 3.2). The second
 convolution (4 groups of 32 to 64 channels, 33.5 M) is half of the encoder's time: forward at the speed of a matrix
 product, backward at two thirds of it. Tried on it, with equal values and no gain: a loop over the groups, NCHW, the
 batch in parts, 2x2 kernels on four times the channels (backward 17 % faster, less than the copies cost), and Winograd's
@@ -109,12 +112,17 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--size", type=int, default=64)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[32, 64], help="pixels a side [32 64]")
     parser.add_argument("--only", default="", help="sides whose names hold this")
     options = parser.parse_args()
     keep_memory()
     torch.set_num_threads(1)
-    x = torch.rand(options.batch, 1, options.size, options.size).to(memory_format=torch.channels_last)
+    for size in options.sizes:
+        measure(size, options)
+
+
+def measure(size: int, options: argparse.Namespace) -> None:
+    x = torch.rand(options.batch, 1, size, size).to(memory_format=torch.channels_last)
     running = {name: Side(spec, x) for name, spec in sides().items() if options.only in name}
     for side in running.values():
         side.step()
@@ -125,7 +133,7 @@ def main() -> None:
             times[name].append(side.seconds(options.steps))
         speeds.append(product.speed())
     bare = statistics.median(speeds)
-    print(f"{options.size} px, batch {options.batch}, one core, {options.rounds} rounds of {options.steps} steps")
+    print(f"{size} px, batch {options.batch}, one core, {options.rounds} rounds of {options.steps} steps")
     print(f"a bare matrix product: {bare / 1e9:.1f} G multiplications a second; a step counts forward three times")
     for name, values in times.items():
         side, seconds = running[name], statistics.median(values)
