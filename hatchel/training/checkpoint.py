@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError
@@ -78,8 +78,17 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted((p for p in (folder / "checkpoints").glob("step-*") if p.is_dir()), reverse=True)
 
 
-def save(folder: Path, step: int, system: nn.Module, optimizer: torch.optim.Optimizer | None) -> Path:
-    """Write RUN/checkpoints/step-N after N steps; older ones beyond the last two are removed."""
+def save(
+    folder: Path,
+    step: int,
+    system: nn.Module,
+    optimizer: torch.optim.Optimizer | None,
+    meter: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write RUN/checkpoints/step-N after N steps; older ones beyond the last two are removed.
+
+    `meter` is what has been summed up since the last event, for the one that comes after a resume.
+    """
     target = folder / "checkpoints" / f"step-{step:09d}"
     if target.exists():
         return target
@@ -89,7 +98,7 @@ def save(folder: Path, step: int, system: nn.Module, optimizer: torch.optim.Opti
             save_file(weights, str(draft / "model.safetensors"))
             if optimizer is not None:
                 save_file(_flat(optimizer), str(draft / "training.safetensors"))
-            write_json(draft / "state.json", {"format": FORMAT, "step": step})
+            write_json(draft / "state.json", {"format": FORMAT, "step": step, "meter": meter or {}})
     except (OSError, SafetensorError) as error:
         kept = checkpoints(folder)
         last = f"the last checkpoint is {kept[0]}" if kept else "there is no checkpoint yet"
@@ -97,6 +106,12 @@ def save(folder: Path, step: int, system: nn.Module, optimizer: torch.optim.Opti
     for old in checkpoints(folder)[KEEP:]:
         shutil.rmtree(old, ignore_errors=True)
     return target
+
+
+def metered(folder: Path, step: int) -> dict[str, Any]:
+    """What the checkpoint of a step has of the meter; nothing in those written before there was one."""
+    found = read_json(folder / "checkpoints" / f"step-{step:09d}" / "state.json").get("meter", {})
+    return cast(dict[str, Any], found)
 
 
 def restore(folder: Path, system: nn.Module, optimizer: torch.optim.Optimizer | None = None) -> int:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from hatchel.data.dataset import Dataset
 from hatchel.errors import HatchelError
 from hatchel.model import System
 from hatchel.objective import Loss
-from hatchel.training.checkpoint import Description, checkpoints, restore, save
+from hatchel.training.checkpoint import Description, checkpoints, metered, restore, save
 from hatchel.training.events import Events
 from hatchel.training.labels import labelled_batches
 from hatchel.training.memory import keep_memory
@@ -98,7 +98,7 @@ def fit(
     step_of = _stepper(system, spec, device, data, order, optimizer)
     first = distributed.rank() == 0
     events = Events(folder, start, spec.tensorboard) if first else None
-    meter = _Meter()
+    meter = _Meter(metered(folder, start) if start else {})
     try:
         with Bar(spec.name, start, spec.steps, spec.batch_size, progress and first) as bar, _signals() as stop:
             for step in range(start, spec.steps):
@@ -117,7 +117,7 @@ def fit(
                 elif done % 10 == 0:
                     bar.move(done)
                 if first and (done % spec.checkpoint_every == 0 or done == spec.steps or stop()):
-                    save(folder, done, system, optimizer)
+                    save(folder, done, system, optimizer, meter.state())
                 if stop() and done < spec.steps:
                     raise Stopped(f"stopped at step {done}, saved; go on with: hatchel train {folder} --resume")
     finally:
@@ -163,16 +163,21 @@ def _stepper(
 class _Meter:
     """Means of a loss's parts between two events, summed where they lie."""
 
-    def __init__(self) -> None:
-        self._sums: dict[str, Tensor] = {}
-        self._count = 0
-        self._since = time.perf_counter()
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._sums: dict[str, Tensor] = {k: torch.tensor(v) for k, v in state.get("sums", {}).items()}
+        self._count = int(state.get("count", 0))
+        self._since = time.perf_counter() - float(state.get("seconds", 0.0))
+
+    def state(self) -> dict[str, Any]:
+        """As JSON, for a checkpoint between two events."""
+        sums = {name: float(total) for name, total in self._sums.items()}
+        return {"sums": sums, "count": self._count, "seconds": time.perf_counter() - self._since} if sums else {}
 
     def add(self, loss: Loss) -> None:
         parts = {"loss": loss.objective}
         parts |= {f"term/{k}": v for k, v in loss.terms.items()} | {f"critic/{k}": v for k, v in loss.critics.items()}
         for name, value in parts.items():
-            self._sums[name] = self._sums[name] + value if name in self._sums else value.clone()
+            self._sums[name] = value + self._sums[name].to(value) if name in self._sums else value.clone()
         self._count += 1
 
     def read(self) -> dict[str, float]:

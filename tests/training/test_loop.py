@@ -55,7 +55,7 @@ def test_factor_vae_with_a_schedule_resumes_bit_for_bit(tmp_path: Path) -> None:
     assert torch.equal(weights(whole), weights(parts))
     again = Run.load(tmp_path / "parts")
     assert torch.equal(weights(whole), weights(again))
-    # The events after the checkpoint are the same numbers (times apart); the interval that was cut differs by design.
+    # A run that ends at step 7 has an event there; the last one is again the same numbers (times apart).
     last = [read_events(tmp_path / name)[-1] for name in ("whole", "parts")]
     assert {k: v for k, v in last[0].items() if k != "seconds_per_step"} == {
         k: v for k, v in last[1].items() if k != "seconds_per_step"
@@ -89,6 +89,10 @@ def test_a_polite_kill_saves_and_says_how_to_go_on(tmp_path: Path, monkeypatch: 
     monkeypatch.undo()
     resumed = resume_run(tmp_path / "r", progress=False)
     assert torch.equal(weights(resumed), weights(train(spec(), out=tmp_path / "whole", progress=False)))
+    # It stopped between two events: what was summed up until then is in the event after it.
+    parts, whole = (read_events(tmp_path / name) for name in ("r", "whole"))
+    assert [e.pop("seconds_per_step") > 0 for e in parts + whole] == [True] * 6
+    assert parts == whole
 
 
 def test_divergence_names_step_term_and_checkpoint(tmp_path: Path) -> None:
