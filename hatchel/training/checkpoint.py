@@ -21,8 +21,6 @@ from hatchel.training.spec import RunSpec
 
 FORMAT = 1
 """Of a run folder. A newer one is refused by name rather than misread."""
-KEEP = 2
-"""Checkpoints kept, so that a damaged newest one costs little."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +82,9 @@ def save(
     system: nn.Module,
     optimizer: torch.optim.Optimizer | None,
     meter: Mapping[str, Any] | None = None,
+    keep: int = 2,
 ) -> Path:
-    """Write RUN/checkpoints/step-N after N steps; older ones beyond the last two are removed.
+    """Write RUN/checkpoints/step-N after N steps; older ones beyond the last few are removed.
 
     `meter` is what has been summed up since the last event, for the one that comes after a resume.
     """
@@ -103,7 +102,7 @@ def save(
         kept = checkpoints(folder)
         last = f"the last checkpoint is {kept[0]}" if kept else "there is no checkpoint yet"
         raise HatchelError(f"{target}: cannot be written ({error}); {last}. Free space, then `--resume`") from None
-    for old in checkpoints(folder)[KEEP:]:
+    for old in checkpoints(folder)[keep:]:
         shutil.rmtree(old, ignore_errors=True)
     return target
 

@@ -117,7 +117,7 @@ def fit(
                 elif done % 10 == 0:
                     bar.move(done)
                 if first and (done % spec.checkpoint_every == 0 or done == spec.steps or stop()):
-                    save(folder, done, system, optimizer, meter.state())
+                    save(folder, done, system, optimizer, meter.state(), spec.keep_checkpoints)
                 if stop() and done < spec.steps:
                     raise Stopped(f"stopped at step {done}, saved; go on with: hatchel train {folder} --resume")
     finally:

@@ -77,6 +77,8 @@ class RunSpec(Spec):
     """Steps between two events."""
     checkpoint_every: Count = local(default=1000)
     """Steps between two checkpoints."""
+    keep_checkpoints: Annotated[int, Ge(2)] = local(default=2)
+    """How many of them stay; two, so that a damaged newest one costs little; more, to see information over training."""
     tensorboard: bool = local(default=False)
     """Also write TensorBoard files (needs the `track` extra)."""
     name: str = local(default="custom")

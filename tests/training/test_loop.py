@@ -234,3 +234,9 @@ def test_a_compiled_step_is_the_eager_one(tmp_path: Path) -> None:
     torch.testing.assert_close(weights(fast), weights(eager), rtol=0, atol=1e-5)
     losses = [read_events(tmp_path / name)[-1]["loss"] for name in ("eager", "compiled")]
     assert losses[1] == pytest.approx(losses[0], rel=1e-5)
+
+
+@pytest.mark.parametrize(("keep", "steps"), [(2, [6, 5]), (4, [6, 5, 4, 3])])
+def test_as_many_checkpoints_stay_as_asked(tmp_path: Path, keep: int, steps: list[int]) -> None:
+    train(spec(checkpoint_every=1, keep_checkpoints=keep), out=tmp_path, progress=False)
+    assert [int(place.name.removeprefix("step-")) for place in checkpoints(tmp_path)] == steps

@@ -49,7 +49,11 @@ class Diffusion(Panel):
             f"I(z_d; v_k) / H(v_k) at the steps of which weights are at hand: 0 (rebuilt from the seed) and the kept "
             f"checkpoints, {', '.join(f'{s:,}' for s in kept)}"
         )
-        caption += "; older ones were not kept, so the way between is not known. " if len(kept) <= 2 else ". "
+        caption += (
+            "; older ones were not kept, so the way between is not known (keep_checkpoints=20 keeps more). "
+            if len(kept) <= 2
+            else ". "
+        )
         caption += f"In colour: the {LINES} dimensions that know most of a factor at the end."
         terms = information_terms(found)
         if terms:
