@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hatchel.report.figures import LEGEND
 from hatchel.studies.hfvae_discrete import DIGITS, METHODS, SEEDS, run_of, strips_figure
 from hatchel.study.cells.digits import OFF, Digits
 from hatchel.study.cells.strokes import Strokes
@@ -77,6 +76,7 @@ class HFVAEFeatures(Study, kind="hfvae-features"):
 
     def figures(self, rows: Sequence[Row]) -> Mapping[str, Any]:
         """Curves of I(x; z_d), and traversals."""
+        from hatchel.report.figures import LEGEND
         from hatchel.study.figures import COLOURS, grid_of
 
         zero = [r for r in rows if r.seed == 0]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from hatchel.data.pruned_mnist import PrunedMNIST
-from hatchel.report.style import ACCENT, OTHERS
 from hatchel.studies.hfvae_discrete import DIGITS, SEEDS, run_of
 from hatchel.study.cells.zero_shot import FEATURES, ZeroShot
 from hatchel.study.claims import inside, near
@@ -52,6 +51,7 @@ class HFVAEZeroShot(Study, kind="hfvae-zero-shot"):
         """Removed images with what each model makes of them; and histograms of the feature's values."""
         from hatchel.report.figures import LEGEND
         from hatchel.report.pictures import rows_figure
+        from hatchel.report.style import ACCENT, OTHERS
         from hatchel.study.figures import grid_of
 
         first = {f"{r.labels['method']}, {r.labels['trained on']}": r for r in rows if r.seed == 0}

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from hatchel.report.fits import squared_correlations
 from hatchel.spec import Count
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.trained import Trained
@@ -29,6 +28,7 @@ class Paired(Cell):
     def compute(self, place: Place) -> Record:
         """Encode some items."""
         from hatchel.evaluation import encodings
+        from hatchel.report.fits import squared_correlations
 
         run = Trained(seed=self.seed, run=self.run).trained(place)
         found = encodings(run, self.items, seed=0)

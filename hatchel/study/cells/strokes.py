@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.data.pruned_mnist import thickness
-from hatchel.report.fits import squared_correlations
 from hatchel.spec import Count
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.digits import STOPS, judge_of, sampled, split_codes
@@ -35,6 +34,8 @@ class Strokes(Cell):
 
     def compute(self, place: Place) -> Record:
         """Three values, the thickness by digit and stop, and a row of pictures for each digit."""
+        from hatchel.report.fits import squared_correlations
+
         run = Trained(seed=self.seed, run=self.run).trained(place)
         labels, images = sampled(run, self.items, self.seed)
         codes, real, _ = split_codes(run, images)

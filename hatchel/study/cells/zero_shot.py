@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from hatchel.data.pruned_mnist import PrunedMNIST, thickness, width
 from hatchel.data.store import Pixels
-from hatchel.report.fits import squared_correlations
 from hatchel.run import Run
 from hatchel.spec import Count
 from hatchel.study.cell import Cell, Place, Record
@@ -75,6 +74,8 @@ def histogram(
 ) -> tuple[dict[str, Any], float]:
     """Counts of the coordinate that knows the feature best, and how far it tells removed from kept."""
     from sklearn.metrics import roc_auc_score
+
+    from hatchel.report.fits import squared_correlations
 
     images = np.concatenate([removed, kept])
     codes, real, _ = split_codes(run, images)
