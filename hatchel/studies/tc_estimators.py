@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hatchel.estimators.estimator import Density
-from hatchel.report.style import INK, SMALL
 from hatchel.spec import decode
 from hatchel.study.cells.estimated import Estimated, correlation_of
 from hatchel.study.rows import groups, measured
@@ -53,6 +52,7 @@ class TCEstimators(Study, kind="tc-estimators"):
     def figures(self, rows: Sequence[Row]) -> Mapping[str, Any]:
         """One panel a dimension, as in the paper."""
         from hatchel.report.figures import LEGEND
+        from hatchel.report.style import INK, SMALL
         from hatchel.study.figures import COLOURS, grid_of
 
         def panel(axes: Any, group: list[Row]) -> None:
