@@ -20,6 +20,7 @@ from hatchel.metrics.suite import Scores, measure
 from hatchel.progress import progress
 from hatchel.streams import generator
 from hatchel.trace import Posterior
+from hatchel.training.memory import keep_memory
 
 if TYPE_CHECKING:
     from hatchel.run import Run
@@ -105,7 +106,10 @@ def encodings(run: Run, items: int = ITEMS, seed: int = 0, layers: bool = False)
     data, model = run.data, run.model
     count = min(items, len(data))
     chosen = np.sort(np.random.default_rng(seed).choice(len(data), count, replace=False))
-    read = data.reader(str(next(model.parameters()).device))
+    device = next(model.parameters()).device
+    if device.type == "cpu":
+        keep_memory()  # as training does: the maps of 512 images come and go
+    read = data.reader(str(device))
     parts: list[list[Posterior]] = [[] for _ in range(run.levels)]
     inner: dict[str, list[Tensor]] = {}
     with torch.inference_mode(), progress("encoding", count) as advance:

@@ -20,6 +20,7 @@ from hatchel.study.store import Entry, Row
 from hatchel.study.study import Claim, Scale, Study
 from hatchel.study.table import Column, Table, table
 from hatchel.training.cost import cost
+from hatchel.training.memory import keep_memory
 from hatchel.training.spec import RunSpec, build, fitted
 
 COUNTED = "64 px, 3 channels, MINE of 32 units on pooled features; counted in full, the time of this machine. Trained:"
@@ -53,6 +54,7 @@ class Costed(Cell):
 
     def compute(self, place: Place) -> Record:
         """Millions of parameters and of multiplications an image; milliseconds to encode 64 images."""
+        keep_memory()
         shape = (self.channels, 64, 64)
         spec = fitted(self.run, shape)
         found = cost(spec, shape)
