@@ -17,9 +17,9 @@ from hatchel.study.store import Entry, Row
 from hatchel.study.study import Scale
 from hatchel.study.table import Column, Table, table
 
-MEASURED = metrics("disintegration", "mig", "sap", "gaussian_tc")
+MEASURED = metrics("disintegration", {"kind": "disintegration", "by": "r2"}, "mig", "sap", "gaussian_tc")
 SCORES = "scores"
-MATRICES = {"disintegration": "information about each factor", "sap": "R² with each factor (of shape the accuracy)"}
+MATRICES = {"disintegration": "information about each factor", "disintegration(by=r2)": "R² with each factor"}
 
 
 class DisintegrationStudy(Comparison, kind="disintegration"):

@@ -76,8 +76,7 @@ class HFVAEFeatures(Study, kind="hfvae-features"):
 
     def figures(self, rows: Sequence[Row]) -> Mapping[str, Any]:
         """Curves of I(x; z_d), and traversals."""
-        from hatchel.report.figures import LEGEND
-        from hatchel.study.figures import COLOURS, grid_of
+        from hatchel.study.figures import COLOURS, KEY, grid_of
 
         zero = [r for r in rows if r.seed == 0]
         first = {f"{r.labels['method']} on {r.labels['data']}": r for r in where(zero, what="training")}
@@ -97,15 +96,16 @@ class HFVAEFeatures(Study, kind="hfvae-features"):
                 result[f"{name}: style traversed"] = strips_figure(row.details["strips"])
 
         def widths(axes: Any, row: Row) -> None:
-            for colour, (digit, means) in zip(COLOURS * 3, row.details["thickness"].items(), strict=False):
-                axes.plot(row.details["stops"], means, color=colour, label=digit)
+            for i, (digit, means) in enumerate(row.details["thickness"].items()):
+                colour, style = COLOURS[i % len(COLOURS)], ("-", "--")[i // len(COLOURS) % 2]
+                axes.plot(row.details["stops"], means, style, color=colour, label=digit)
             axes.set_xlabel(f"z{row.details['coordinate']}")
             axes.set_ylabel("thickness, pixels")
 
         stroked = {str(r.labels["method"]): r for r in where(zero, what="thickness")}
         if stroked:
             figure = grid_of(stroked, widths, across=3, height=2.5, width=9.0)
-            figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=10, **LEGEND)
+            figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=10, **KEY)
             result["Thickness of each digit"] = figure
         for name, row in stroked.items():
             result[f"{name}: thickness traversed"] = strips_figure(row.details["strips"])
