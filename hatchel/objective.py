@@ -25,7 +25,8 @@ from hatchel.nets.part import Shape
 from hatchel.spec import Spec
 from hatchel.terms.term import Term
 from hatchel.trace import LAYERED, Partition, Posterior, Trace
-from hatchel.weights import Constant, Weight
+from hatchel.weights.constant import Constant
+from hatchel.weights.weight import Weight
 
 Features = Mapping[str, Tensor]
 """Inner layers of the encoder by name."""

@@ -7,7 +7,13 @@ import torch
 
 from hatchel.errors import HatchelError
 from hatchel.spec import decode, encode
-from hatchel.weights import PI, Capacity, Constant, Cyclic, IncrementalPI, Ramp, Weight
+from hatchel.weights.capacity import Capacity
+from hatchel.weights.constant import Constant
+from hatchel.weights.cyclic import Cyclic
+from hatchel.weights.incremental_pi import IncrementalPI
+from hatchel.weights.pi import PI
+from hatchel.weights.ramp import Ramp
+from hatchel.weights.weight import Weight
 
 NONE = torch.zeros(0, dtype=torch.float64)
 VALUE = torch.tensor(3.0)

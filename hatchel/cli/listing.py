@@ -14,7 +14,7 @@ FAMILIES = {
     "methods": "hatchel.presets.preset:Preset",
     "terms": "hatchel.terms.term:Term",
     "estimators": "hatchel.estimators.estimator:Estimator",
-    "weights": "hatchel.weights:Weight",
+    "weights": "hatchel.weights.weight:Weight",
     "encoders": "hatchel.nets.part:Encoder",
     "decoders": "hatchel.nets.part:Decoder",
     "latents": "hatchel.latents.latent:Latent",

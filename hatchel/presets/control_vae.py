@@ -6,7 +6,7 @@ from hatchel.presets.preset import Preset, Terms
 from hatchel.spec import Count, NonNegative, Positive
 from hatchel.terms.kl import KL
 from hatchel.terms.reconstruction import Reconstruction
-from hatchel.weights import PI
+from hatchel.weights.pi import PI
 
 
 class ControlVAE(Preset):

@@ -11,7 +11,7 @@ from hatchel.spec import Count, NonNegative
 from hatchel.terms.kl import KL
 from hatchel.terms.reconstruction import Reconstruction
 from hatchel.training.spec import Adam
-from hatchel.weights import PerLevel
+from hatchel.weights.per_level import PerLevel
 
 
 class DeVAE(Preset, kind="de_vae"):

@@ -7,7 +7,7 @@ from hatchel.spec import Count, NonNegative, Positive
 from hatchel.terms.kl import KL
 from hatchel.terms.reconstruction import Reconstruction
 from hatchel.training.spec import Adam
-from hatchel.weights import IncrementalPI
+from hatchel.weights.incremental_pi import IncrementalPI
 
 
 class DynamicVAE(Preset):

@@ -11,7 +11,7 @@ from hatchel.presets.preset import Parts, Preset, Terms
 from hatchel.spec import Count, NonNegative
 from hatchel.terms.kl import KL
 from hatchel.terms.reconstruction import Reconstruction
-from hatchel.weights import Capacity
+from hatchel.weights.capacity import Capacity
 
 
 class JointVAE(Preset):

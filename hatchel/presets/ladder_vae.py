@@ -10,7 +10,7 @@ from hatchel.presets.preset import Parts, Preset, Terms
 from hatchel.spec import Count
 from hatchel.terms.kl import KL
 from hatchel.terms.reconstruction import Reconstruction
-from hatchel.weights import Ramp
+from hatchel.weights.ramp import Ramp
 
 
 class LadderVAE(Preset):

@@ -8,7 +8,7 @@ from hatchel.presets.preset import Parts, Preset, Terms
 from hatchel.spec import Count
 from hatchel.terms.kl import KL
 from hatchel.terms.reconstruction import Reconstruction
-from hatchel.weights import Ramp
+from hatchel.weights.ramp import Ramp
 
 
 class NvaeLite(Preset, kind="nvae_lite"):

@@ -16,7 +16,7 @@ from hatchel.trace import Partition, Posterior, Trace
 if TYPE_CHECKING:
     from hatchel.estimates import Estimates
     from hatchel.objective import Weighted
-    from hatchel.weights import Weight
+    from hatchel.weights.weight import Weight
 
 
 class Term(Spec, ABC, family="term", home="hatchel.terms"):

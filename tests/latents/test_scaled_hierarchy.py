@@ -19,7 +19,9 @@ from hatchel.terms.kl import KL
 from hatchel.terms.reconstruction import Reconstruction
 from hatchel.terms.total_correlation import TotalCorrelation
 from hatchel.trace import Trace
-from hatchel.weights import Constant, PerLevel, Weight
+from hatchel.weights.constant import Constant
+from hatchel.weights.per_level import PerLevel
+from hatchel.weights.weight import Weight
 from tests.conftest import gaussian_trace
 
 

@@ -16,7 +16,7 @@ from hatchel.presets.preset import preset
 from hatchel.run import Run, train
 from hatchel.terms.covariance import PosteriorVariance
 from hatchel.training.spec import build, resolved
-from hatchel.weights import PerLevel
+from hatchel.weights.per_level import PerLevel
 
 DATA = "xy_squares"
 

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 
 from hatchel.presets.preset import preset
 from hatchel.run import train
-from hatchel.weights import IncrementalPI
+from hatchel.weights.incremental_pi import IncrementalPI
 
 DATA = "xy_squares"
 

@@ -16,7 +16,7 @@ from hatchel.latents.variables import Concrete, Gaussian, Group
 from hatchel.presets.preset import preset
 from hatchel.run import Run, train
 from hatchel.training.spec import build, resolved
-from hatchel.weights import Capacity
+from hatchel.weights.capacity import Capacity
 
 DATA = "xy_squares"
 

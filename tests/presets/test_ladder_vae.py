@@ -11,7 +11,7 @@ from hatchel.latents.ladder import Ladder
 from hatchel.nets.ladder import LadderEncoder
 from hatchel.presets.preset import preset
 from hatchel.run import Run, train
-from hatchel.weights import Ramp
+from hatchel.weights.ramp import Ramp
 
 DATA = "xy_squares"
 

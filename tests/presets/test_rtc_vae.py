@@ -21,7 +21,7 @@ from hatchel.spec import updated
 from hatchel.terms.covariance import PosteriorVariance
 from hatchel.terms.disintegration import Disintegration
 from hatchel.trace import Labelled
-from hatchel.weights import Constant
+from hatchel.weights.constant import Constant
 from tests.conftest import gaussian_trace
 
 

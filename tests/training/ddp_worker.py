@@ -39,7 +39,9 @@ from hatchel.terms.mutual_information import MutualInformation
 from hatchel.terms.pairwise_information import PairwiseInformation
 from hatchel.terms.reconstruction import Reconstruction
 from hatchel.terms.total_correlation import TotalCorrelation
-from hatchel.weights import PI, Capacity, PerLevel
+from hatchel.weights.capacity import Capacity
+from hatchel.weights.per_level import PerLevel
+from hatchel.weights.pi import PI
 
 BATCH = 16
 

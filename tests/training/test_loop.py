@@ -25,7 +25,7 @@ from hatchel.training.checkpoint import checkpoints
 from hatchel.training.events import read_events
 from hatchel.training.order import Order
 from hatchel.training.spec import RunSpec
-from hatchel.weights import Ramp
+from hatchel.weights.ramp import Ramp
 
 
 def spec(**fields: object) -> RunSpec:
