@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,25 +26,47 @@ does not, or that there are fewer than three seeds. Columns marked “paper” a
 """
 
 
+LINES = (
+    "| study | scale | seeds | claims that hold | do not hold | undecided |",
+    "| --- | --- | --- | --- | --- | --- |",
+)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", type=Path, default=Path("studies"))
     parser.add_argument("--out", type=Path, default=Path("docs"))
     options = parser.parse_args()
     store = Store(options.store)
-    parts = [HEAD]
-    pages = [page for page in store.studies() if page["scale"] != "smoke"]
-    parts += [section(store, page["study"], page["scale"], options.out / "results") for page in pages]
-    (options.out / "results.md").write_text("\n".join(p for p in parts if p), encoding="utf-8")
+    pages: dict[tuple[str, Scale], list[Row]] = {}
+    for page in store.studies():
+        rows = store.rows(decode(Study, page["study"]).entries(page["scale"]))
+        if rows and page["scale"] != "smoke":
+            pages[page["study"], page["scale"]] = rows
+    parts = [HEAD, *LINES, *(line(name, scale, rows) for (name, scale), rows in pages.items()), ""]
+    parts += [section(store, name, scale, rows, options.out / "results") for (name, scale), rows in pages.items()]
+    (options.out / "results.md").write_text("\n".join(parts), encoding="utf-8")
 
 
-def section(store: Store, name: str, scale: Scale, out: Path) -> str:
+def line(name: str, scale: Scale, rows: Sequence[Row]) -> str:
+    """One study in the table at the top."""
+    study = decode(Study, name)
+    found = [claim.holds for claim in study.claims(rows)]
+    counts = (str(found.count(holds) or "") for holds in (True, False, None))
+    seeds = len({r.seed for r in rows})
+    anchor = re.sub(r"[^\w\- ]", "", title(name, study).lower()).replace(" ", "-")  # as GitHub and Sphinx make them
+    return f"| [{name}](#{anchor}) | {scale} | {seeds} | {' | '.join(counts)} |"
+
+
+def title(name: str, study: Study) -> str:
+    """Over a study."""
+    return f"{name} (paper {study.paper})"
+
+
+def section(store: Store, name: str, scale: Scale, rows: Sequence[Row], out: Path) -> str:
     """One study: its facts, its claims, its tables and figures."""
     study = decode(Study, name)
     entries = study.entries(scale)
-    rows = store.rows(entries)
-    if not rows:
-        return ""
     where = made_on(store, rows)
     write_report(study, rows, scale, out / name, machine=where)
     compact = json.dumps(read_json(out / name / "results.json"), separators=(",", ":"))
@@ -52,7 +75,7 @@ def section(store: Store, name: str, scale: Scale, out: Path) -> str:
     for file in (out / name).iterdir():
         if file.suffix in (".html", ".svg", ".tex") or (file.suffix == ".png" and file.stem not in map(slug, shown)):
             file.unlink()
-    lines = [f"## {name} (paper {study.paper})\n", f"{summary(study)}\n"]
+    lines = [f"## {title(name, study)}\n", f"{summary(study)}\n"]
     lines += [f"- {k}: {v}" for k, v in facts(study, rows, scale, where).items()]
     missing = len({e.cell.digest() for e in entries}) - len({r.digest for r in rows})
     lines += [f"- Not run: {missing} of the cells of this scale"] if missing else []
