@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from notes import NOTES
+
 from hatchel.files import read_json
 from hatchel.spec import decode
 from hatchel.study.report import facts, slug, summary, verdict, write_report
@@ -81,6 +83,7 @@ def section(store: Store, name: str, scale: Scale, rows: Sequence[Row], out: Pat
     lines += [f"- Not run: {missing} of the cells of this scale"] if missing else []
     claims = study.claims(rows)
     lines += ["", *(f"- {verdict(c)}: {c.text} {c.evidence}" for c in claims)] if claims else []
+    lines += ["", f"Looked into: {NOTES[name]}"] if name in NOTES else []
     lines += [f"\n{t.title}:\n\n{t.markdown()}" for t in study.tables(rows) if len(t.lines) <= 24]
     lines += ["", *(f"![{n}](results/{name}/{slug(n)}.png)" for n in shown)]
     return "\n".join([*lines, ""])
