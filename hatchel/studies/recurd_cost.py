@@ -83,8 +83,8 @@ class RecurDCost(Study, kind="recurd-cost"):
 
     paper = "000 Table 10"
     scales = {
-        scale: f"{COUNTED} {RecurDTable2.scales[scale]}, dSprites, the runs of recurd-table2"
-        for scale in ("smoke", "laptop", "paper")
+        scale: f"{COUNTED} {words}; the runs of recurd-table2 on its first data"
+        for scale, words in RecurDTable2.scales.items()
     }
 
     def entries(self, scale: Scale, seeds: int | None = None) -> list[Entry]:
