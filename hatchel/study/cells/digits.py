@@ -87,9 +87,14 @@ class Digits(Cell):
 
 
 def sampled(run: Run, items: int, seed: int) -> tuple[NDArray[np.int64], Images]:
-    """Some of a run's items: the classes (their first factor), and the images."""
+    """Some of a run's items: the classes (their first factor), and the images.
+
+    A grid is in the order of its factors, so that its first items would all be of one class: it is left shuffled.
+    """
     data = run.data
-    chosen = np.sort(np.random.default_rng(seed).choice(len(data), min(items, len(data)), replace=False))
+    chosen = np.random.default_rng(seed).choice(len(data), min(items, len(data)), replace=False)
+    if data.space is None or not data.space.complete:
+        chosen.sort()
     factors = data.factors(chosen)
     assert factors is not None
     return factors[:, 0], data.images(chosen)

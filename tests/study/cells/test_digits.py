@@ -11,7 +11,7 @@ import torch
 
 from hatchel.presets.preset import preset
 from hatchel.study.cell import Place, Record
-from hatchel.study.cells.digits import STOPS, Digits, used
+from hatchel.study.cells.digits import STOPS, Digits, sampled, used
 from hatchel.study.cells.trained import Trained
 
 N, K = 600, 3
@@ -29,6 +29,8 @@ def pictures(classes) -> np.ndarray:
 
 
 class Dataset:
+    space = None
+
     def __len__(self) -> int:
         return N
 
@@ -105,3 +107,22 @@ def test_used_reads_the_coordinates_first_and_in_order_of_their_numbers():
     assert used({**plain, **others}) == [0.0, 2.0, 10.0]
     assert used({**plain, **others, f"{HEAD}1@coordinates": 7.0}) == [7.0]
     assert used(others) == []
+
+
+def test_a_grid_is_shuffled_so_that_the_first_items_are_of_all_classes():
+    class Grid:
+        space = SimpleNamespace(complete=True)
+
+        def __len__(self) -> int:
+            return 1000
+
+        def factors(self, items) -> np.ndarray:
+            return items[:, None]
+
+        def images(self, items) -> np.ndarray:
+            return items
+
+    labels, images = sampled(SimpleNamespace(data=Grid()), 100, 0)
+    assert labels.tolist() == images.tolist()
+    assert len(set(labels.tolist())) == 100
+    assert labels.tolist() != sorted(labels.tolist())

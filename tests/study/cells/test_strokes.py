@@ -54,6 +54,8 @@ class Model:
 
 
 class _Data:
+    space = None
+
     def __len__(self) -> int:
         return N
 
