@@ -13,6 +13,7 @@ from hatchel.presets.preset import preset
 from hatchel.spec import Count, Share, updated
 from hatchel.study.budget import NETWORK
 from hatchel.study.cell import Cell, Place, Record
+from hatchel.study.cells.digits import linear_classifier
 from hatchel.study.cells.trained import Trained
 from hatchel.study.claims import higher
 from hatchel.study.rows import where
@@ -39,8 +40,6 @@ class Pixels(Cell):
 
     def compute(self, place: Place) -> Record:
         """Test accuracy by share."""
-        from sklearn.linear_model import LogisticRegression
-
         data = MNIST().load()
         chosen = np.random.default_rng(self.seed).choice(len(data), min(self.items, len(data)), replace=False)
         pixels = data.images(chosen).reshape(len(chosen), -1) / np.float32(255)
@@ -50,8 +49,7 @@ class Pixels(Cell):
         values: dict[str, float] = {}
         for share in self.shares:
             n = round(share * half)
-            # The tolerance is loose: a hundred updates decide the second digit, more of them the fourth.
-            net = LogisticRegression(max_iter=100, tol=1e-2).fit(pixels[:n], factors[:n, 0])
+            net = linear_classifier(pixels[:n], factors[:n, 0])
             values[f"accuracy {share:g}"] = float(net.score(pixels[half:], factors[half:, 0]))
         return Record(values)
 

@@ -29,8 +29,6 @@ def pictures(classes) -> np.ndarray:
 
 
 class Dataset:
-    space = None
-
     def __len__(self) -> int:
         return N
 
@@ -109,10 +107,8 @@ def test_used_reads_the_coordinates_first_and_in_order_of_their_numbers():
     assert used(others) == []
 
 
-def test_a_grid_is_shuffled_so_that_the_first_items_are_of_all_classes():
+def test_items_come_in_no_order_so_that_the_first_of_a_grid_are_of_all_classes():
     class Grid:
-        space = SimpleNamespace(complete=True)
-
         def __len__(self) -> int:
             return 1000
 

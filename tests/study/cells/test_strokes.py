@@ -54,8 +54,6 @@ class Model:
 
 
 class _Data:
-    space = None
-
     def __len__(self) -> int:
         return N
 
