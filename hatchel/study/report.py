@@ -79,7 +79,8 @@ def facts(study: Study, rows: Sequence[Row], scale: Scale, machine: str = "") ->
     found = {
         "Scale": f"{scale}: {study.scales.get(scale, '')}",
         "Cells": f"{len({r.digest for r in rows})} done, seeds {', '.join(map(str, seeds)) or 'none'}",
-        "Time": f"{spent / 60:.1f} min of computing" if spent >= 60 else f"{spent:.0f} s of computing",
+        "Time": f"{f'{spent / 60:.1f} min' if spent >= 60 else f'{spent:.0f} s'} of computing (runs that were there "
+        "already are not trained again, and not counted)",
         "Machine": machine,
         "Date": time.strftime("%Y-%m-%d", time.gmtime()),
         "Command": f"hatchel study run {target_of(study)} --scale {scale}",
