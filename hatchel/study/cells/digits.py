@@ -107,7 +107,7 @@ def judge_of(images: Images, labels: NDArray[np.int64]) -> tuple[Callable[[NDArr
     return named, float(judge.score(flat[most:], labels[most:]))
 
 
-def linear_classifier(pixels: NDArray[np.float32], labels: NDArray[np.int64]) -> Any:
+def linear_classifier(pixels: NDArray[np.floating[Any]], labels: NDArray[np.int64]) -> Any:
     """Logistic regression on pixels (n, P); by scikit-learn, whose solver does not need a P x P matrix.
 
     Its tolerance is ten times the default: the accuracy no longer rises with more steps, their number trebles.
