@@ -19,8 +19,8 @@ NOTES = {
     ),
     "tc-dimension": (
         "One repeat of ten, and the size of the discriminator's batches and its learning rate are ours, for the paper "
-        "prints neither. The truths agree; the estimates are as far too low in 1000 dimensions as the paper's, and "
-        "lower; in 10 dimensions that of the weakest correlation is twice the truth, which the paper's is not."
+        "prints neither. The truths agree; in 1000 dimensions the estimates are far too low, lower even than the "
+        "paper's; in 10 dimensions that of the weakest correlation is twice the truth, which the paper's is not."
     ),
     "tc-estimators": (
         "As it is defined (Chen et al. 2018), MWS divides by N M in each density, which makes TC larger by (D - 1) log "

@@ -41,12 +41,13 @@ def run_of(method: str, source: Source, scale: Scale) -> RunSpec:
     return updated(preset(name, data=source, **symbols), own | dict(NETS) | fields)
 
 
-def on_sprites(scale: Scale) -> list[tuple[str, RunSpec]]:
+def on_sprites(scale: Scale) -> dict[tuple[str, str], RunSpec]:
     """HFVAE and beta-SVAE with three classes for the three shapes of dSprites: the runs of hfvae-scores."""
-    study = HFVAEScores()
-    cells = {e.labels["method"]: e.cell for e in study.entries(scale, 1)}
-    found = [(label, cells[label]) for label in ("HFVAE", "beta-SVAE")]
-    return [(label, cell.run) for label, cell in found if isinstance(cell, Trained)]
+    return {
+        ("dSprites", str(e.labels["method"])): e.cell.run
+        for e in HFVAEScores().entries(scale, 1)
+        if isinstance(e.cell, Trained) and e.labels["method"] in ("HFVAE", "beta-SVAE")
+    }
 
 
 class HFVAEDiscrete(Study, kind="hfvae-discrete"):
@@ -63,7 +64,7 @@ class HFVAEDiscrete(Study, kind="hfvae-discrete"):
     def entries(self, scale: Scale, seeds: int | None = None) -> list[Entry]:
         """Three methods on each data set; on dSprites the two with a discrete variable."""
         runs = {(name, label): run_of(label, DIGITS[name], scale) for name in DIGITS for label in METHODS}
-        runs |= {("dSprites", label): run for label, run in on_sprites(scale)}
+        runs |= on_sprites(scale)
         size = {"items": 400, "traversed": 4} if scale == "smoke" else {}
         return [
             Entry({"data": name, "method": label}, Digits(seed, run, MEASURED, **size))

@@ -66,8 +66,8 @@ class HFVAEFeatures(Study, kind="hfvae-features"):
             Column("confidence", "mean top class probability"),
             Column("reconstruction", "reconstruction (nats)", digits=1),
         )
-        title = "The coordinate that knows the stroke's thickness best, from -3 to 3"
-        kinds = (("training", "Features", columns), ("thickness", title, widths))
+        best = "The coordinate that knows the stroke's thickness best, from -3 to 3"
+        kinds = (("training", "Features", columns), ("thickness", best, widths))
         return [
             table(title, chosen, ("data", "method"), shown)
             for what, title, shown in kinds

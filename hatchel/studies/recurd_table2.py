@@ -74,15 +74,14 @@ class RecurDTable2(Comparison, kind="recurd-table2"):
     def variants(self, scale: Scale) -> list[Variant]:
         """Each method with its weights, on both data sets; one of them is enough for smoke."""
         result: list[Variant] = []
-        for data, source in {"dSprites": sprites(scale), "3DShapes": rooms(scale)}.items():
+        sources = {"dSprites": sprites(scale)} | ({} if scale == "smoke" else {"3DShapes": rooms(scale)})
+        for data, source in sources.items():
             for label, (method, symbols) in list(METHODS.items())[: COUNT[scale]]:
                 known = {**symbols, **critic(scale)} if method == "factor_vae" else symbols
                 recursive = method == "recurd"
                 fields = {"decoder": "deconv"} if recursive else NETWORK
                 labels = {"data": data, "method": label}
                 result.append(Variant(labels, method, known, fields, {"layers": recursive}, source))
-            if scale == "smoke":
-                break
         return result
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:

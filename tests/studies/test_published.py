@@ -96,7 +96,10 @@ def test_the_discriminators_table():
 
 
 def test_parameters():
-    from hatchel.studies.recurd_cost import PAPER
+    from hatchel.studies.recurd_cost import METHODS, PAPER, PAPER_MACS, PAPER_SECONDS, TRAINED
 
     wanted = {"beta-VAE": 0.769, "FactorVAE": 4.779, "RecurD-1 specific MINE": 3.672, "RecurD-2 specific MINE": 3.694}
     assert wanted == PAPER
+    # Each of the paper's figures stands beside a line of ours.
+    assert PAPER.keys() | PAPER_MACS.keys() <= METHODS.keys()
+    assert PAPER_SECONDS.keys() <= set(TRAINED.values())

@@ -76,7 +76,8 @@ def test_the_coordinate_that_knows_the_thickness_is_found_and_moved(monkeypatch)
     assert record.values["kept"] == 1.0
     for means in record.details["thickness"].values():
         assert np.all(np.diff(means) > 0)
-    assert record.values["grows"] == pytest.approx(means[-1] / means[0], rel=0.2)
+    ends = np.mean(list(record.details["thickness"].values()), axis=0)  # as many images of each class
+    assert record.values["grows"] == pytest.approx(ends[-1] / ends[0])
     assert record.details["stops"] == pytest.approx(np.linspace(-3, 3, STOPS))
     assert np.array(record.details["strips"]["1"]).shape == (1, STOPS, SIDE, SIDE)
 
