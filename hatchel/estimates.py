@@ -60,22 +60,28 @@ class Estimates:
         return self._ratios[key]
 
     def critic_losses(self, resting: Collection[CriticKey] = ()) -> dict[CriticKey, Tensor]:
-        """What each critic that was read minimises, on detached samples: no gradient can leak into the encoder."""
-        return {
-            key: self._critics[key].loss(joint.detach(), product.detach())
-            for key, (joint, product) in self._samples.items()
-            if key not in resting
-        }
+        """What each critic that was read minimises: no gradient can leak into the encoder."""
+        return {key: self.critic_loss(*key) for key in self._samples if key not in resting}
+
+    def critic_loss(self, by: Critic, compared: Compared) -> Tensor:
+        """What one critic minimises, on detached samples."""
+        joint, product = self._sampled(by, compared)
+        return self._critics[by, compared].loss(joint.detach(), product.detach())
 
     def _read(self, by: Critic, compared: Compared) -> Tensor:
         module = self._critics[by, compared]
-        joint, product = self._items() if isinstance(compared, Items) else self._joint(by, compared)
-        self._samples[by, compared] = (joint, product)
         # Detached copies of the critic's parameters: the model's loss cannot teach the critic.
         frozen = {name: p.detach() for name, p in module.named_parameters()}
-        result = functional_call(module, frozen, (joint, product))
+        result = functional_call(module, frozen, self._sampled(by, compared))
         assert isinstance(result, Tensor)
         return result
+
+    def _sampled(self, by: Critic, compared: Compared) -> tuple[Tensor, Tensor]:
+        """The joint's samples and the product's, drawn once."""
+        key = (by, compared)
+        if key not in self._samples:
+            self._samples[key] = self._items() if isinstance(compared, Items) else self._joint(by, compared)
+        return self._samples[key]
 
     def _items(self) -> tuple[Tensor, Tensor]:
         assert self._trace.generated is not None
@@ -83,19 +89,18 @@ class Estimates:
 
     def _joint(self, by: Critic, compared: Partition | Pairs) -> tuple[Tensor, Tensor]:
         """The joint's samples, and the product's."""
-        parts = self._parts(self._trace.z, compared)
-        if by.differentiates_product:
-            source = [gather(part) for part in parts]
-        else:
-            source = self._parts(by.product_source(self._trace), compared)
-        return torch.cat(parts, 1), self._product(source)
-
-    def _parts(self, z: Tensor, compared: Partition | Pairs) -> list[Tensor]:
-        """What is joined, and permuted to give the product: (rows, width) each."""
         t = self._trace
         if isinstance(compared, Pairs):
-            return [self._members(compared, name) for name in (compared.left, compared.right)]
-        return [t.q.columns(z, block) for block in compared]
+            parts = [self._members(compared, name) for name in (compared.left, compared.right)]
+            joint, widths = torch.cat(parts, 1), [part.shape[1] for part in parts]
+            source = joint
+        else:
+            union = tuple(s for block in compared for s in block)
+            joint, source = t.q.columns(t.z, union), t.q.columns(by.product_source(t), union)
+            # A site is one column, but for discrete variables; a thousand sites are not looked at one by one.
+            single = len(t.q.whole) == t.z.shape[1]
+            widths = [len(block) if single else t.q.columns(t.z, block).shape[1] for block in compared]
+        return joint, self._product(gather(joint) if by.differentiates_product else source, widths)
 
     def _members(self, pairs: Pairs, name: str) -> Tensor:
         # Once for all terms, so that the backward pass spreads a map's gradient over space once.
@@ -105,9 +110,11 @@ class Estimates:
             self._layers[key] = pairs.members(name, t.q, t.z, t.features).flatten(1)
         return self._layers[key]
 
-    def _product(self, parts: list[Tensor]) -> Tensor:
+    def _product(self, source: Tensor, widths: list[int]) -> Tensor:
         """Every part permuted independently over the batch of all ranks; this rank's rows of the result."""
-        t, rows = self._trace, parts[0].shape[0]
-        draws = torch.rand(len(parts), rows, generator=generator(t.seed, "permute", t.step))
-        order = draws.argsort(1).to(parts[0].device)
-        return torch.cat([own_rows(part[o]) for part, o in zip(parts, order, strict=True)], 1)
+        t, rows = self._trace, source.shape[0]
+        draws = torch.rand(len(widths), rows, generator=generator(t.seed, "permute", t.step))
+        order = own_rows(draws.argsort(1).T).to(source.device)  # (B, parts)
+        if len(widths) == 2:  # whole rows of wide features, rather than an index for each of their numbers
+            return torch.cat([part[o] for part, o in zip(source.split(widths, 1), order.T, strict=True)], 1)
+        return source.gather(0, order.repeat_interleave(torch.tensor(widths, device=order.device), 1))

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import torch
 from torch import Tensor
 
-from hatchel.estimates import Estimates
+from hatchel.estimates import CriticKey, Estimates
 from hatchel.estimators.density_ratio import DensityRatio
-from hatchel.estimators.estimator import Critic, Estimator
+from hatchel.estimators.estimator import Critic, CriticModule, Estimator
 from hatchel.latents.diagonal import DiagonalGaussian
-from hatchel.objective import Objective
 from hatchel.spec import Count, NonNegative, Positive, Share
 from hatchel.streams import generator
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.terms.total_correlation import TotalCorrelation
 from hatchel.trace import Trace
+from hatchel.training.memory import keep_memory
 
 
 class Estimated(Cell):
@@ -56,13 +57,10 @@ class Estimated(Cell):
         """The estimate, the truth, and the error between them."""
         truth = 0.5 * float(self.covariance.diagonal().log().sum() - torch.logdet(self.covariance))
         term = TotalCorrelation(self.by)
-        if isinstance(self.by, Critic):
-            objective = self._trained(term)
-            found = [objective(self._batch(-1 - k)).terms["tc"] for k in range(self.repeats)]
-        else:
-            traces = [self._batch(-1 - k) for k in range(self.repeats)]
-            # All blocks named beforehand, one pass gives them all.
-            found = [term.value(t, Estimates(t, {self.by: term.blocks(t.q)}, {})).mean() for t in traces]
+        critics = self._trained(self.by, term) if isinstance(self.by, Critic) else {}
+        traces = [self._batch(-1 - k) for k in range(self.repeats)]
+        # All blocks named beforehand, one pass gives them all.
+        found = [term.value(t, Estimates(t, {self.by: term.blocks(t.q)}, critics)).mean() for t in traces]
         values = torch.stack([f.detach().double() for f in found])
         return Record({"tc": float(values.mean()), "truth": truth, "error": float(values.mean()) - truth})
 
@@ -84,23 +82,30 @@ class Estimated(Cell):
 
     def _batch(self, step: int) -> Trace:
         g = generator(self.seed, "estimated", abs(step) + (step < 0) * 10**6)
-        root = torch.linalg.cholesky(self.means + 1e-9 * torch.eye(self.dim)).float()
-        mean = torch.randn(self.batch, self.dim, generator=g) @ root.T
+        mean = torch.randn(self.batch, self.dim, generator=g) @ _root(self).T
         z = mean + self.sigma * torch.randn(self.batch, self.dim, generator=g)
         # A discriminator reads the codes alone; with no noise the densities would be points.
         q = DiagonalGaussian(mean, torch.full_like(mean, 2 * math.log(max(self.sigma, 1e-3))))
         return Trace(torch.zeros(self.batch, 1), torch.zeros(self.batch), q, z, self.n_data, step=max(step, 0))
 
-    def _trained(self, term: TotalCorrelation) -> Objective:
+    def _trained(self, by: Critic, term: TotalCorrelation) -> dict[CriticKey, CriticModule]:
+        keep_memory()
+        (partition,) = term.partitions(self._batch(0).q)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
-            objective = Objective({"tc": 1.0 * term}, self._batch(0).q)
-        optimizer = torch.optim.Adam(objective.parameters(), lr=self.lr, betas=(0.5, 0.9), fused=True)
+            critics: dict[CriticKey, CriticModule] = {(by, partition): by.build(self.dim)}
+        optimizer = torch.optim.Adam(critics[by, partition].parameters(), lr=self.lr, betas=(0.5, 0.9), fused=True)
         for step in range(self.steps):
             optimizer.zero_grad(set_to_none=True)
-            objective(self._batch(step)).total.backward()
+            Estimates(self._batch(step), {}, critics).critic_loss(by, partition).mean().backward()
             optimizer.step()
-        return objective
+        return critics
+
+
+@functools.lru_cache(maxsize=1)
+def _root(cell: Estimated) -> Tensor:
+    """R with R R' = S: (D, D); once for all batches of a cell."""
+    return torch.linalg.cholesky(cell.means + 1e-9 * torch.eye(cell.dim)).float()
 
 
 def correlation_of(determinant: float, dim: int) -> float:
