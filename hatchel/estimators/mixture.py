@@ -25,7 +25,7 @@ def log_mixture(q: Posterior, z: Tensor, blocks: Partition, log_weights: LogWeig
     """
     plan = _Plan(q, blocks, log_weights, z.shape[0], budget)
     if plan.single:
-        return plan.tile(q, z, 0, 0)
+        return plan.tile(q, z, 0, 0).logsumexp(2)
     inputs: list[Tensor] = []
     q.mapped(lambda t: inputs.append(t) or t)
     result = _Streamed.apply(plan, z, *inputs)
@@ -56,10 +56,10 @@ class _Plan:
                 yield top, left
 
     def tile(self, q: Posterior, z: Tensor, top: int, left: int) -> Tensor:
-        """The sum over one tile's columns for its rows: (len(blocks), height)."""
+        """The summands' logarithms of one tile's columns for its rows: (len(blocks), height, width)."""
         bottom, right = min(self.rows, top + self.height), min(self.columns, left + self.width)
         cross = q.mapped(lambda t: t[left:right]).cross_log_prob(z[top:bottom], self.blocks)
-        return torch.logsumexp(cross + self.log_weights(top, bottom, left, right), 2)
+        return cross + self.log_weights(top, bottom, left, right)
 
 
 class _Streamed(torch.autograd.Function):
@@ -74,7 +74,7 @@ class _Streamed(torch.autograd.Function):
         total = z.new_full((len(plan.blocks), plan.rows), -torch.inf)
         for top, left in plan.corners():
             rows = slice(top, top + plan.height)
-            total[:, rows] = torch.logaddexp(total[:, rows], plan.tile(plan.q, z, top, left))
+            total[:, rows] = torch.logaddexp(total[:, rows], plan.tile(plan.q, z, top, left).logsumexp(2))
         ctx.plan = plan
         ctx.save_for_backward(total, z, *inputs)
         return total
@@ -89,7 +89,8 @@ class _Streamed(torch.autograd.Function):
         for top, left in plan.corners():
             rows = slice(top, top + plan.height)
             with torch.enable_grad():
-                part = plan.tile(q, z, top, left)
-            # d log(sum of parts) / d log(part) = part / sum.
-            part.backward(gradients[0][:, rows] * (part.detach() - total[:, rows]).exp())
+                summands = plan.tile(q, z, top, left)
+            # d log(sum) / d log(summand) = summand / sum.
+            shares = (summands.detach() - total[:, rows, None]).exp_()
+            summands.backward(shares.mul_(gradients[0][:, rows, None]))
         return (None, *(leaf.grad for leaf in leaves))

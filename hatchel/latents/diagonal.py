@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Self
 
@@ -10,11 +9,11 @@ import torch
 from torch import Tensor
 
 from hatchel.distributed import own_rows, world
+from hatchel.latents.cross import cross_normal, within
 from hatchel.latents.latent import Latent, LatentModule
+from hatchel.latents.prior import LOG_2PI
 from hatchel.spec import Count
 from hatchel.trace import Block, Partition, Posterior
-
-LOG_2PI = math.log(2 * math.pi)
 
 
 class Diagonal(Latent):
@@ -73,13 +72,8 @@ class DiagonalGaussian(Posterior):
 
     def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
         """Every code under every posterior, site by site, then summed within blocks by one matrix product."""
-        # (S, R, B): reductions over the last axis run over contiguous memory.
-        scaled = (z.T[:, :, None] - self.mean.T[:, None, :]) * (-0.5 * self.log_variance).exp().T[:, None, :]
-        sites = -0.5 * (scaled.square() + (self.log_variance + LOG_2PI).T[:, None, :])
-        membership = z.new_zeros(len(blocks), z.shape[1])
-        for row, block in enumerate(blocks):
-            membership[row, list(block)] = 1.0
-        return (membership @ sites.flatten(1)).unflatten(1, sites.shape[1:])
+        sites = cross_normal(z, self.mean, self.log_variance)
+        return within(blocks, {s: s for s in self.whole}, (sites,))
 
     def prior_log_prob(self, z: Tensor, block: Block) -> Tensor:
         """log N(z_block; 0, I)."""

@@ -15,6 +15,7 @@ from hatchel.distributed import own_rows, world
 from hatchel.errors import HatchelError
 from hatchel.latents import concrete
 from hatchel.latents.concrete import Temperature
+from hatchel.latents.cross import cross_normal, within
 from hatchel.latents.latent import Latent, LatentModule
 from hatchel.latents.prior import LOG_2PI, Prior
 from hatchel.latents.variables import Concrete, Gaussian, Variable, in_order, partition
@@ -195,19 +196,11 @@ class MixedPosterior(Posterior):
 
     def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
         """Every code under every posterior, site by site, then summed within blocks by one matrix product."""
-        real, mean, log_variance = z[:, self.layout.real].T, self.locations.T, self.log_variances.T
-        scaled = (real[:, :, None] - mean[:, None, :]) * (-0.5 * log_variance).exp()[:, None, :]
-        parts = [-0.5 * (scaled.square() + (log_variance + LOG_2PI)[:, None, :])]  # (G, R, B)
+        parts = [cross_normal(z[:, self.layout.real], self.locations, self.log_variances)]  # (G, R, B)
         for s, logits in self.logits.items():
             parts.append(concrete.cross_log_density(self._log_simplex(z, s), logits, self.temperature)[None])
-        sites = torch.cat(parts)
         order = {s: i for i, s in enumerate((*self.layout.coordinates, *self.layout.discrete))}
-        membership = z.new_zeros(len(blocks), len(order))
-        for row, block in enumerate(blocks):
-            membership[row, [order[s] for s in block]] = 1.0
-        # Mixed precision would round the densities to eight bits.
-        with torch.autocast(z.device.type, enabled=False):
-            return (membership @ sites.flatten(1)).unflatten(1, sites.shape[1:])
+        return within(blocks, order, tuple(parts))
 
     def prior_log_prob(self, z: Tensor, block: Block) -> Tensor:
         """log N(z_block; 0, Sigma_block) and the Concrete density with the prior's class probabilities."""
