@@ -10,14 +10,15 @@ from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor
 from hatchel.data.mnist import DIGITS, Framed, framed, read_half, sampled
 from hatchel.data.store import Pixels
+from hatchel.errors import HatchelError
 
-ANGLES = (0, 15, 30, 45, 60, 75)
+ANGLES: tuple[int, ...] = (0, 15, 30, 45, 60, 75)
 
 
 class MNISTRotation(Framed, kind="mnist_rotation"):
     """Six domains of 1,000 digits each, turned by 0, 15, ..., 75 degrees (Ghifary et al. 2015): angle x digit.
 
-    Item 1000·a + j is digit j turned by angle a, counter-clockwise; each domain has 100 of each digit.
+    Item 1000·a + j is digit j turned by the a-th angle, counter-clockwise; each domain has 100 of each digit.
     """
 
     shares: ClassVar[str] = "mnist"
@@ -25,9 +26,17 @@ class MNISTRotation(Framed, kind="mnist_rotation"):
     "Draws the digits from the training half of MNIST."
     redraw: bool = False
     "Draw other digits for each angle; false turns the same ones, as the authors did."
+    angles: tuple[int, ...] = ANGLES
+    "The domains shown, so that one can be left out."
+
+    def check(self) -> None:
+        """Some of the six, each once."""
+        if not self.angles or len(set(self.angles)) < len(self.angles) or not set(self.angles) <= set(ANGLES):
+            known = ", ".join(map(str, ANGLES))
+            raise HatchelError(f"angles: expected some of {known}, each at most once, got {list(self.angles)}")
 
     def load(self) -> Dataset:
-        """All six domains, one after the other."""
+        """The domains, one after the other."""
         images, labels = read_half("mnist", self.path, "train")
         rng = np.random.default_rng(self.seed)
 
@@ -35,11 +44,11 @@ class MNISTRotation(Framed, kind="mnist_rotation"):
             return [int(i) for d in range(10) for i in rng.choice(np.flatnonzero(labels == d), 100, replace=False)]
 
         first = hundred_each()
-        chosen = [first, *(hundred_each() if self.redraw else first for _ in ANGLES[1:])]
-        turned = np.concatenate([rotated(images[c], a) for c, a in zip(chosen, ANGLES, strict=True)])
-        digits = labels[np.concatenate(chosen)].astype(np.int64)
-        codes = np.stack([np.repeat(np.arange(len(ANGLES)), 1000), digits], axis=1)
-        angle = Factor("angle", tuple(float(a) for a in ANGLES), "cyclic")
+        drawn = dict(zip(ANGLES, [first, *(hundred_each() if self.redraw else first for _ in ANGLES[1:])], strict=True))
+        turned = np.concatenate([rotated(images[drawn[a]], a) for a in self.angles])
+        digits = labels[np.concatenate([drawn[a] for a in self.angles])].astype(np.int64)
+        codes = np.stack([np.repeat(np.arange(len(self.angles)), 1000), digits], axis=1)
+        angle = Factor("angle", tuple(float(a) for a in self.angles), "cyclic")
         return sampled(self.kind, framed(turned, self.size), (angle, DIGITS), codes)
 
 

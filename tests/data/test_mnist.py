@@ -96,6 +96,24 @@ def test_rotation_has_six_domains_of_the_same_digits(made_up: tuple[Path, np.nda
     assert (other != images[:1000]).any()
 
 
+def test_an_angle_can_be_left_out(made_up: tuple[Path, np.ndarray, np.ndarray]) -> None:
+    path = str(made_up[0])
+    for redraw in (False, True):  # the digits of an angle do not depend on which others are shown
+        whole = load("mnist_rotation", path=path, redraw=redraw)
+        part = load("mnist_rotation", path=path, redraw=redraw, angles=(75, 15))
+        assert part.space.factors[0].values == (75.0, 15.0)
+        np.testing.assert_array_equal(part.images(range(1000)), whole.images(range(5000, 6000)))
+        np.testing.assert_array_equal(part.images(range(1000, 2000)), whole.images(range(1000, 2000)))
+        codes, all_codes = part.factors(range(2000)), whole.factors(range(6000))
+        assert codes is not None
+        assert all_codes is not None
+        assert (codes[:, 0] == np.repeat([0, 1], 1000)).all()
+        np.testing.assert_array_equal(codes[:1000, 1], all_codes[5000:, 1])
+    for angles in ((), (0, 0), (10,)):
+        with pytest.raises(HatchelError, match="angles: expected some of 0, 15, 30"):
+            load("mnist_rotation", path=path, angles=angles)
+
+
 def test_rotation_is_counter_clockwise_and_bilinear() -> None:
     image = np.zeros((1, 29, 29), dtype=np.uint8)
     image[0, 14, 20:25] = 255  # to the right of the centre
