@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -15,6 +16,7 @@ from hatchel.study.engines.ray import Ray
 from hatchel.study.runner import run_cells
 from hatchel.study.store import Store
 from hatchel.study.worker import CRASHES
+from tests.study import session
 from tests.study.engines import same
 from tests.study.toy import Toy, answers, computed, free_port, plugin, wait_for
 
@@ -35,9 +37,18 @@ def test_a_cell_that_kills_its_worker_is_given_up(tmp_path: Path) -> None:
     assert Counter(computed(log)) == {0: CRASHES, 1: 1}
 
 
-@pytest.fixture
-def head(tmp_path: Path) -> Iterator[str]:
-    """Of a process of our own: `ray stop` would end every Ray of this machine."""
+@pytest.fixture(params=["open", "with a token"])
+def head(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Of a process of our own: `ray stop` would end every Ray of this machine.
+
+    In a home of its own: a head asks for a token if its user has one.
+    """
+    for name in [n for n in os.environ if n.startswith("RAY_AUTH")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if request.param != "open":
+        (tmp_path / ".ray").mkdir()
+        (tmp_path / ".ray" / "auth_token").write_text("5" * 64)
     port, client = free_port(), free_port()
     words = ["--head", f"--port={port}", f"--ray-client-server-port={client}", "--num-cpus=1", "--disable-usage-stats"]
     command = [PROGRAM, "start", "--block", *words, "--include-dashboard=false"]
@@ -50,8 +61,10 @@ def head(tmp_path: Path) -> Iterator[str]:
 
 
 def test_a_cluster_at_an_address(head: str, tmp_path: Path) -> None:
-    log, store = tmp_path / "log", Store(tmp_path / "store")
+    log = tmp_path / "log"
     cells = [Toy(seed=i, log=str(log)) for i in range(3)]
-    tally = run_cells(cells, store, Ray(address=head), plugins=[plugin(tmp_path)])
-    assert (tally.done, tally.failed) == (3, 0)
+    # In a process of its own, as a user's: Ray reads once how it is to prove itself.
+    process = session.start(tmp_path / "store", f"ray://{head}", cells, plugin(tmp_path))
+    found = session.tally(process)
+    assert (found["done"], found["failed"]) == (3, 0)
     assert Counter(computed(log)) == {0: 1, 1: 1, 2: 1}

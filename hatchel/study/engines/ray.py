@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Generator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from hatchel.errors import HatchelError
@@ -33,6 +34,8 @@ class Ray(Engine):
         """An executor over `ray.remote`."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere unless the user asks for it
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a cell sees the GPUs, as on every engine
+        if self.address:
+            present_token()
         try:
             ray: Any = importlib.import_module("ray")  # by name, so that the types can be checked without it
         except ImportError:
@@ -43,8 +46,9 @@ class Ray(Engine):
             try:
                 ray.init(f"ray://{self.address}", **quiet)
             except (ConnectionError, RuntimeError, ImportError) as error:
-                reason = str(error).splitlines()[0]
-                raise HatchelError(f"engine ray: {self.address} cannot be used ({reason})") from None
+                reason = str(error).splitlines()[0].rstrip(".")
+                hint = "if it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
+                raise HatchelError(f"engine ray: {self.address} cannot be used ({reason}); {hint}") from None
         else:
             ray.init("local", num_cpus=self.slots * self.threads, include_dashboard=False, **quiet)
         try:
@@ -56,6 +60,17 @@ class Ray(Engine):
     def slots(self) -> int:
         """Of a cluster started here, the cores; another's size is its own affair."""
         return self.workers or (1 if self.address else max(1, (os.cpu_count() or 1) // self.threads))
+
+
+def present_token() -> None:
+    """Have Ray's client send the token that this user has, if any and unless RAY_AUTH_MODE says what to do.
+
+    A head that finds a token asks every client for it, and Ray started here leaves one behind; but Ray's client sends
+    it only in that mode, which is read when ray is imported. A cluster that asks for none does not mind one.
+    """
+    named = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
+    if named or (Path.home() / ".ray" / "auth_token").is_file():
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 
 class _Remote(Executor):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ from hatchel.study.engines.dask import Dask
 from hatchel.study.engines.engine import Engine
 from hatchel.study.engines.here import Here
 from hatchel.study.engines.local import Local
-from hatchel.study.engines.ray import Ray
+from hatchel.study.engines.ray import Ray, present_token
 from hatchel.study.engines.slurm import Slurm
 
 
@@ -88,3 +89,31 @@ def test_slurm_is_sent_to_a_login_node_where_there_is_no_sbatch(monkeypatch: pyt
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(HatchelError, match="engine slurm: there is no sbatch here; run the study on a login node"):
         opened(Slurm())
+
+
+@pytest.mark.parametrize(
+    ("has", "mode", "then"),
+    [
+        ("nothing", None, None),
+        ("RAY_AUTH_TOKEN", None, "token"),
+        ("RAY_AUTH_TOKEN_PATH", None, "token"),
+        ("file", None, "token"),
+        ("file", "disabled", "disabled"),
+    ],
+)
+def test_a_ray_cluster_is_shown_the_token_that_there_is(
+    has: str, mode: str | None, then: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("RAY_AUTH_MODE", mode or "")  # so that it is put back
+    if mode is None:
+        monkeypatch.delenv("RAY_AUTH_MODE")
+    if has == "file":
+        (tmp_path / ".ray").mkdir()
+        (tmp_path / ".ray" / "auth_token").write_text("5" * 64)
+    elif has != "nothing":
+        monkeypatch.setenv(has, "something")
+    present_token()
+    assert os.environ.get("RAY_AUTH_MODE") == then
