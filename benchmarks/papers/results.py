@@ -1,6 +1,10 @@
 """Write docs/results.md and docs/results/ from the records of a store: what was run, and nothing else.
 
 python benchmarks/papers/results.py --store studies --out docs
+python benchmarks/papers/results.py --store studies --out docs --restore   # the other way, to go on where it was left
+
+A study that the store has nothing of stays as it is. Restored are the cells that found numbers alone, without anything
+to draw: studies that consist of these can be extended by further seeds on another machine.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from notes import NOTES
 
 from hatchel.files import read_json
 from hatchel.spec import decode
+from hatchel.study.cell import Record
 from hatchel.study.report import facts, slug, summary, verdict, write_report
 from hatchel.study.store import Row, Store
 from hatchel.study.study import Scale, Study
@@ -38,16 +43,45 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", type=Path, default=Path("studies"))
     parser.add_argument("--out", type=Path, default=Path("docs"))
+    parser.add_argument("--restore", action="store_true", help="records from OUT into STORE, and nothing else")
     options = parser.parse_args()
-    store = Store(options.store)
-    pages: dict[tuple[str, Scale], list[Row]] = {}
-    for page in store.studies():
-        rows = store.rows(decode(Study, page["study"]).entries(page["scale"]))
-        if rows and page["scale"] != "smoke":
-            pages[page["study"], page["scale"]] = rows
-    parts = [HEAD, *LINES, *(line(name, scale, rows) for (name, scale), rows in pages.items()), ""]
-    parts += [section(store, name, scale, rows, options.out / "results") for (name, scale), rows in pages.items()]
-    (options.out / "results.md").write_text("\n".join(parts), encoding="utf-8")
+    if options.restore:
+        print(f"{restore(Store(options.store).create(), options.out / 'results')} cells restored")
+        return
+    store, page = Store(options.store), options.out / "results.md"
+    lines, sections = published(page.read_text(encoding="utf-8")) if page.is_file() else ({}, {})
+    for made in store.studies():
+        name, scale = made["study"], made["scale"]
+        rows = store.rows(decode(Study, name).entries(scale))
+        if rows and scale != "smoke":
+            lines[name] = line(name, scale, rows)
+            sections[name] = section(store, name, scale, rows, options.out / "results")
+    parts = [HEAD, *LINES, *(lines[name] for name in sorted(lines)), "", *(sections[name] for name in sorted(sections))]
+    page.write_text("\n".join(parts), encoding="utf-8")
+
+
+def published(text: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The lines of the table and the sections of a page that was written before, by study."""
+    head, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
+    lines = {found[1]: found[0] for found in re.finditer(r"^\| \[(\S+)\].*$", head, flags=re.MULTILINE)}
+    return lines, {part.split()[0]: f"## {part.rstrip()}\n" for part in parts}
+
+
+def restore(store: Store, folder: Path) -> int:
+    """Write the records that are published whole into a store; how many it did not have."""
+    count = 0
+    for file in sorted(folder.glob("*/results.json")):
+        body = read_json(file)
+        scale = body["facts"]["Scale"].partition(":")[0]
+        entries = decode(Study, body["study"]).entries(scale)
+        store.write_study(body["study"], scale, entries)
+        cells = {e.cell.digest(): e.cell for e in entries}
+        for found in body["cells"]:
+            cell = cells.get(found["cell"])
+            if cell and "record" in found and store.status(found["cell"]) == "waiting":
+                store.write(cell, Record(found["record"]["values"]), found["record"]["seconds"])
+                count += 1
+    return count
 
 
 def line(name: str, scale: Scale, rows: Sequence[Row]) -> str:
@@ -71,8 +105,12 @@ def section(store: Store, name: str, scale: Scale, rows: Sequence[Row], out: Pat
     entries = study.entries(scale)
     where = made_on(store, rows)
     write_report(study, rows, scale, out / name, machine=where)
-    compact = json.dumps(read_json(out / name / "results.json"), separators=(",", ":"))
-    (out / name / "results.json").write_text(compact + "\n", encoding="utf-8")
+    body = read_json(out / name / "results.json")
+    for cell in body["cells"]:
+        record = store.record(cell["cell"])
+        if not record["details"]:
+            cell["record"] = {key: record[key] for key in ("values", "seconds")}
+    (out / name / "results.json").write_text(json.dumps(body, separators=(",", ":")) + "\n", encoding="utf-8")
     shown = chosen(study, rows)
     for file in (out / name).iterdir():
         if file.suffix in (".html", ".svg", ".tex") or (file.suffix == ".png" and file.stem not in map(slug, shown)):
@@ -86,7 +124,7 @@ def section(store: Store, name: str, scale: Scale, rows: Sequence[Row], out: Pat
     lines += ["", f"Looked into: {NOTES[name]}"] if name in NOTES else []
     lines += [f"\n{t.title}:\n\n{t.markdown()}" for t in study.tables(rows) if len(t.lines) <= 24]
     lines += ["", *(f"![{n}](results/{name}/{slug(n)}.png)" for n in shown)]
-    return "\n".join([*lines, ""])
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def chosen(study: Study, rows: Sequence[Row]) -> list[str]:

@@ -110,6 +110,7 @@ class Store:
         bad = [f"{name} is {value}" for name, value in record.values.items() if not math.isfinite(value)]
         if bad:
             raise HatchelError(f"{bad[0]}, which is not a number to keep")
+        place.mkdir(parents=True, exist_ok=True)
         write_json(
             place / "record.json",
             {

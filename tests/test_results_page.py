@@ -1,0 +1,81 @@
+"""The page of results: what a store says nothing about stays, and what was published can be gone on with."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from hatchel.studies.tc_dimension import TCDimension
+from hatchel.study.cell import Record
+from hatchel.study.store import Store
+
+ROOT = Path(__file__).parents[1]
+PAGE = """# Results
+
+| [other](#other-paper-1) | laptop | 3 | 1 |  |  |
+| [tc-dimension](#tc-dimension-paper-001-table-1) | laptop | 1 |  |  | 6 |
+
+## other (paper 1)
+
+As it was.
+
+## tc-dimension (paper 001 Table 1)
+
+Old.
+"""
+
+
+@pytest.fixture
+def results(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    folder = ROOT / "benchmarks" / "papers"
+    monkeypatch.syspath_prepend(str(folder))
+    spec = importlib.util.spec_from_file_location("results_page", folder / "results.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def wrote(results: ModuleType, monkeypatch: pytest.MonkeyPatch, *words: Any) -> None:
+    monkeypatch.setattr(sys, "argv", ["results.py", *map(str, words)])
+    results.main()
+
+
+def test_a_page_without_news_is_written_again_to_the_letter(
+    results: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    (tmp_path / "results.md").write_text(page, encoding="utf-8")
+    wrote(results, monkeypatch, "--store", Store(tmp_path / "store").create().folder, "--out", tmp_path)
+    assert (tmp_path / "results.md").read_text(encoding="utf-8") == page
+
+
+def test_news_replace_their_section_alone_and_can_be_gone_on_with(
+    results: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = TCDimension().entries("paper", 3)
+    first = Store(tmp_path / "first").create()
+    first.write_study("tc-dimension", "paper", entries)
+    for i, entry in enumerate(entries):
+        first.write(entry.cell, Record({"tc": 0.25 + i, "truth": 0.5, "error": i - 0.25}), 1.5)
+    (tmp_path / "results.md").write_text(PAGE, encoding="utf-8")
+    wrote(results, monkeypatch, "--store", first.folder, "--out", tmp_path)
+    page = (tmp_path / "results.md").read_text(encoding="utf-8")
+    assert [line.split("](")[0] for line in page.splitlines() if line.startswith("| [")] == [
+        "| [other",
+        "| [tc-dimension",
+    ]
+    assert "## other (paper 1)\n\nAs it was.\n" in page
+    assert "Old." not in page
+    assert "| 10 | 0.3 | 1.25 [0.25, 2.25] | 0.23 | 0.50 | 0.24 | 3 |" in page
+    assert "Not run: 63 of the cells" in page
+    wrote(results, monkeypatch, "--store", tmp_path / "second", "--out", tmp_path, "--restore")
+    again = Store(tmp_path / "second")
+    assert [vars(r) for r in again.rows(entries)] == [vars(r) for r in first.rows(entries)]
+    assert [s["study"] for s in again.studies()] == ["tc-dimension"]
