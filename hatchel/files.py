@@ -22,8 +22,9 @@ def whole_folder(target: Path) -> Generator[Path]:
     draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         yield draft
-        for file in draft.iterdir():
-            _flush(file)
+        for file in draft.rglob("*"):
+            if file.is_file():
+                _flush(file)
         draft.chmod(0o755)  # mkdtemp makes it private
         draft.rename(target)
     except BaseException:

@@ -24,7 +24,8 @@ class HFVAEZeroShot(Study, kind="hfvae-zero-shot"):
     scales = {
         "smoke": "2 steps of 16 images",
         "laptop": "2,000 steps of 256 images, the paper's MLPs, learning rate 1e-3, 25 % of 7s and 0s removed, 3 seeds",
-        "paper": "24,000 steps of 512 images, a quarter of 7s and 0s removed (the paper prints no share), 10 seeds",
+        "paper": "2,400 steps of 512 images (20 epochs), the paper's MLPs, learning rate 1e-3, a quarter of 7s and 0s "
+        "removed (the paper prints neither epochs nor share), 3 seeds",
     }
 
     def entries(self, scale: Scale, seeds: int | None = None) -> list[Entry]:

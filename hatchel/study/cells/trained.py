@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hatchel.errors import HatchelError
-from hatchel.files import exclusive, read_json, write_json
+from hatchel.files import exclusive, read_json, whole_folder, write_json
 from hatchel.metrics.metric import Metric
 from hatchel.spec import Count, decode, updated
 from hatchel.study.cell import Cell, Place, Record
@@ -27,7 +28,7 @@ class Trained(Cell):
 
     A value is named METRIC for the posterior means and METRIC@REPRESENTATION for samples, levels and layers; the
     parts of a score are METRIC.PART. The run is kept under its own digest, so that cells that measure the same run
-    differently train it once.
+    differently train it once. One that is looked at on its way has a folder of its own, and is kept so at its end.
     """
 
     run: RunSpec
@@ -51,6 +52,7 @@ class Trained(Cell):
                 for name, value in found["values"].items():
                     details["curves"].setdefault(name, []).append([step, value])
             details["history"] = [[s, found["matrices"]] for s, found in zip(steps, measured, strict=True)]
+            self._keep(place)
         last = measured[-1]
         return Record(last["values"], details | {k: last[k] for k in ("matrices", "settings", "training")})
 
@@ -77,12 +79,28 @@ class Trained(Cell):
         """The run after so many steps (all of them, if not said), from where an earlier attempt left it."""
         from hatchel.run import train
 
-        spec = self.run.with_fields(seed=self.seed, threads=place.threads)
+        spec = self._spec(place)
         # A run that is looked at on its way cannot be one that another cell has already trained further.
-        folder = place.folder / "run" if self.snapshots > 1 else place.runs / f"{spec.name}-{spec.digest()}"
+        folder = place.folder / "run" if self.snapshots > 1 else self._shared(place)
         # Two cells may measure one run: the second waits, and finds it trained.
         with exclusive(folder.with_suffix(".lock")):
             return self._trained(train, spec, folder, steps or spec.steps)
+
+    def _spec(self, place: Place) -> RunSpec:
+        return self.run.with_fields(seed=self.seed, threads=place.threads)
+
+    def _shared(self, place: Place) -> Path:
+        """Where every cell finds the run."""
+        spec = self._spec(place)
+        return place.runs / f"{spec.name}-{spec.digest()}"
+
+    def _keep(self, place: Place) -> None:
+        """Leave the trained run where the cells are that ask for it without snapshots."""
+        shared = self._shared(place)
+        with exclusive(shared.with_suffix(".lock")):
+            if not shared.exists():
+                with whole_folder(shared) as draft:
+                    shutil.copytree(place.folder / "run", draft, dirs_exist_ok=True)
 
     def _trained(self, train: Any, spec: RunSpec, folder: Path, steps: int) -> Run:
         from hatchel.training.loop import Stopped

@@ -89,6 +89,13 @@ def test_snapshots_of_other_metrics_have_a_run_of_their_own(place):
     assert start != end
 
 
+def test_a_run_with_snapshots_is_there_for_cells_without(place, monkeypatch):
+    found = cell(snapshots=2).compute(place)
+    monkeypatch.setattr(hatchel.run, "fit", lambda *a, **k: pytest.fail("trained again"))
+    elsewhere = Place(place.folder.with_name("other"), place.runs)
+    assert cell().compute(elsewhere).values == found.values
+
+
 def test_more_snapshots_than_steps_are_refused():
     with pytest.raises(HatchelError, match="7 of 6 steps"):
         cell(snapshots=7)
