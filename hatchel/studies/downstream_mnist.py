@@ -9,7 +9,7 @@ from hatchel.data.mnist import MNIST
 from hatchel.data.source import Source
 from hatchel.presets.preset import preset
 from hatchel.spec import updated
-from hatchel.study.budget import NETWORK
+from hatchel.study.budget import NETWORK, schedule
 from hatchel.study.cells.classified import SHARES, Classified, accuracy
 from hatchel.study.claims import higher
 from hatchel.study.rows import where
@@ -34,15 +34,11 @@ LABELS = {"smoke": 200, "laptop": 10_000, "paper": 60_000}
 
 
 def runs(data: Source, steps: int, scale: Scale) -> dict[str, RunSpec]:
-    """The methods of a scale on some data, with the network of the paper's Table 3 (RecurD: its own encoder).
-
-    AnnealedVAE's capacity grows during the first third, as in the paper's 100,000 of 300,000 steps.
-    """
-    short = {"annealed_vae": {"climb": max(1, steps // 3)}}
+    """The methods of a scale on some data, with the network of the paper's Table 3 (RecurD: its own encoder)."""
     own = {"steps": steps, "batch_size": 16 if scale == "smoke" else 64, "optimizer.lr": 1e-3}
     return {
         label: updated(
-            preset(method, data=data, **symbols, **short.get(method, {})),
+            preset(method, data=data, **symbols, **schedule(method, steps)),
             own | ({"decoder": "deconv"} if method == "recurd" else dict(NETWORK)),
         )
         for label, (method, symbols) in list(METHODS.items())[: COUNT[scale]]

@@ -12,7 +12,7 @@ from hatchel.data.source import Source
 from hatchel.data.xy_squares import XYSquares
 from hatchel.estimators.density_ratio import DensityRatio
 from hatchel.metrics.metric import Metric
-from hatchel.presets.preset import preset
+from hatchel.presets.preset import Preset, preset
 from hatchel.spec import updated
 from hatchel.study.cells.trained import Trained, metrics
 from hatchel.study.study import Scale
@@ -25,6 +25,16 @@ QUICK = metrics("mig", "gaussian_tc", "reconstruction")
 """What a smoke run measures."""
 NETWORK: Mapping[str, Any] = {"encoder": "conv", "decoder": "deconv", "latent": {"kind": "diagonal", "dim": 10}}
 """One network for all methods below the paper's own scale, so that they differ in the method alone."""
+PAPER_STEPS = 300_000
+"""Of the papers' own trainings, which their schedules are made for."""
+SCHEDULES: Mapping[str, tuple[str, ...]] = {
+    "annealed_vae": ("climb",),
+    "control_vae": ("climb",),
+    "dynamic_vae": ("period", "ramp"),
+    "cascade_vae": ("every", "warmup"),
+    "nvae_lite": ("warmup",),
+}
+"""The symbols of a method that are a number of steps."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ class Budget:
         measure: Mapping[str, Any] | None = None,
     ) -> list[Trained]:
         """A method with its symbols on data, one cell a seed; `fields` of the run, then of the cell."""
-        spec = preset(method, data=data, **(symbols or {}))
+        spec = preset(method, data=data, **(schedule(method, self.steps) | dict(symbols or {})))
         own: dict[str, Any] = {"steps": self.steps}
         own |= {"batch_size": self.batch_size} if self.batch_size else {}
         own |= {"optimizer.lr": self.lr} if self.lr else {}
@@ -58,6 +68,17 @@ class Budget:
         rest: dict[str, Any] = {"metrics": self.metrics, "items": self.items} | dict(measure or {})
         # The run's own seed stays 0: the cell sets it.
         return [Trained(seed=seed, run=spec, **rest) for seed in range(seeds or self.seeds)]
+
+
+def schedule(method: str, steps: int) -> dict[str, int]:
+    """A method's schedules, shortened in proportion where it is trained for fewer steps than in the papers.
+
+    >>> schedule("annealed_vae", 3_000), schedule("annealed_vae", 300_000), schedule("vae", 3_000)
+    ({'climb': 1000}, {}, {})
+    """
+    names = SCHEDULES.get(method, ()) if steps < PAPER_STEPS else ()
+    own = Preset.members()[method]()
+    return {name: max(1, round(getattr(own, name) * steps / PAPER_STEPS)) for name in names}
 
 
 def critic(scale: Scale) -> dict[str, Any]:

@@ -4,7 +4,8 @@ import pytest
 
 from hatchel.data.dsprites import DSprites
 from hatchel.data.xy_squares import XYSquares
-from hatchel.study.budget import LAPTOP, SMOKE, Budget, critic, sprites
+from hatchel.presets.preset import Preset
+from hatchel.study.budget import LAPTOP, SCHEDULES, SMOKE, Budget, critic, schedule, sprites
 
 
 def test_laptop_is_what_its_words_say():
@@ -27,3 +28,19 @@ def test_a_budget_leaves_the_rest_to_the_method():
 @pytest.mark.parametrize("seeds", [None, 4])
 def test_seeds(seeds):
     assert [c.seed for c in SMOKE.cells("vae", XYSquares(size=16), seeds)] == list(range(seeds or 1))
+
+
+@pytest.mark.parametrize("method", SCHEDULES)
+def test_schedules_take_the_share_of_a_short_training_that_they_take_of_the_papers(method):
+    own = Preset.members()[method]()
+    assert schedule(method, 3_000) == {name: getattr(own, name) // 100 for name in SCHEDULES[method]}
+    assert schedule(method, 300_000) == {}
+    assert min(schedule(method, 3).values()) == 1
+
+
+def test_a_short_annealed_run_reaches_its_capacity():
+    (cell,) = Budget(steps=3_000, seeds=1).cells("annealed_vae", XYSquares(size=16))
+    weight = cell.run.objective["kl"].weight
+    assert (weight.start, weight.end, weight.steps) == (0.5, 25.0, 1_000)
+    (chosen,) = Budget(steps=3_000, seeds=1).cells("annealed_vae", XYSquares(size=16), symbols={"climb": 70})
+    assert chosen.run.objective["kl"].weight.steps == 70
