@@ -94,14 +94,17 @@ def lines(
     axes = bare(figure.subplots(), grid="both")
     if truth:
         axes.plot(list(truth), list(truth.values()), color=INK, linewidth=2.4, alpha=0.3, label="truth")
-    for colour, ((key,), group) in zip(_cycle(), found.items(), strict=False):
+    for i, ((key,), group) in enumerate(found.items()):
+        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i // len(COLOURS) % len(MARKERS)]
         for style, (name, called) in zip(("-", "--", ":"), names.items(), strict=False):
             points = {float(k): m for (k,), g in groups(group, x).items() if (m := measured(g, name))}
             at = sorted(points)
             lows = [points[p].value if points[p].low is None else points[p].low for p in at]
             highs = [points[p].value if points[p].high is None else points[p].high for p in at]
             label = _called(by, key) if len(names) == 1 else called if not by else f"{_called(by, key)}: {called}"
-            axes.plot(at, [points[p].value for p in at], style, marker="o", markersize=3.5, color=colour, label=label)
+            axes.plot(
+                at, [points[p].value for p in at], style, marker=marker, markersize=3.5, color=colour, label=label
+            )
             axes.fill_between(at, np.array(lows, float), np.array(highs, float), color=colour, alpha=0.15, linewidth=0)
     if log:
         axes.set_yscale("log")

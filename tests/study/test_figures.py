@@ -44,6 +44,12 @@ def test_scatter_draws_a_dot_a_cell_and_tells_many_labels_apart():
     assert len({(line.get_color(), line.get_marker()) for line in drawn}) == 20
 
 
+def test_more_lines_than_colours_are_told_apart_by_their_markers():
+    many = [r for i in range(9) for d in (1, 2) for r in rows({"method": f"m{i}", "D": d}, tc=[float(i)])]
+    drawn = [(line.get_color(), line.get_marker()) for line in figures.lines(many, "D", "tc", "method").axes[0].lines]
+    assert len(set(drawn)) == len(drawn) == 9
+
+
 def test_lines_are_means_in_order_of_the_label():
     by_dim = [r for d, m in ((20, [2.0, 4.0]), (5, [1.0, 1.0])) for r in rows({"M": 64, "D": d}, tc=m, truth=m)]
     axes = figures.lines(by_dim, "D", {"tc": "estimated", "truth": "true"}, "M").axes[0]
