@@ -76,8 +76,7 @@ class Watched:
 
     def settle(self) -> None:
         """Until everything asked for is drawn."""
-        self.page.locator(".bench[data-drawn]").first.wait_for()
-        self.page.wait_for_load_state("networkidle")
+        self.page.locator('body[data-pending="0"] .bench[data-drawn]').first.wait_for()
 
     def until(self, condition: str) -> None:
         """Asked from outside: the page's policy lets nobody evaluate text inside it."""
@@ -125,7 +124,7 @@ def test_a_moved_slider_changes_the_picture(
     slider = seen.slider(site.name)
     slider.focus()
     seen.page.keyboard.press("End")
-    seen.until("+document.querySelector('.bench').dataset.drawn > 1")
+    seen.settle()
     after = seen.pixels("#decoded-0")
     wanted = start.copy()
     wanted[0, site.columns[0]] = max(site.high, wanted[0, site.columns[0]])
@@ -147,7 +146,6 @@ def test_while_dragging_one_request_is_open_and_the_last_position_wins(
           slider.value = +slider.min + (slider.max - slider.min) * i / 100;
           slider.dispatchEvent(new Event("input", { bubbles: true })); } }"""
     )
-    seen.page.wait_for_timeout(100)
     seen.settle()
     assert seen.most == 1
     assert len(seen.codes) - already <= 5  # of 101 positions
@@ -187,7 +185,6 @@ def test_picking_swapping_and_the_scatter(
     page.get_by_label("Item B").press("Enter")
     page.get_by_text("B, item 50").wait_for()
     page.get_by_role("button", name="Copy B's value into A").click()
-    page.wait_for_timeout(150)
     seen.settle()
     a, b = plain.encode(plain.data.images([6, 50]))
     column = gallery.exhibits[0].spaces[0].sites[0].columns[0]
@@ -214,7 +211,6 @@ def test_two_runs_their_levels_and_classes(
         if not quiet.nth(n).evaluate("s => s.parentElement.open"):
             quiet.nth(n).click()
     seen.page.get_by_role("radio", name="class 1").click()
-    seen.page.wait_for_timeout(100)
     seen.settle()
     assert seen.page.get_by_role("radio", name="class 1").get_attribute("aria-checked") == "true"
     picture = mixed.data.images([pair.start])
@@ -223,7 +219,6 @@ def test_two_runs_their_levels_and_classes(
     code[0, list(columns)] = [0, 1, 0]
     assert np.array_equal(seen.pixels("#decoded-0"), to_bytes(mixed.decode(code))[0, ..., 0])
     seen.page.get_by_label("Latent space").select_option("1")
-    seen.page.wait_for_timeout(100)
     seen.settle()
     larger = pair.collection.for_run(picture, hierarchy)
     assert np.array_equal(seen.pixels("#input-1", 32), larger[0, ..., 0])
@@ -283,7 +278,7 @@ def test_the_page_without_a_server_opened_from_disk(
     slider = seen.slider(site.name)
     slider.focus()
     seen.page.keyboard.press("End")
-    seen.until("+document.querySelector('.bench').dataset.drawn > 1")
+    seen.settle()
     start[0, site.columns[0]] = max(site.high, start[0, site.columns[0]])
     after = seen.pixels("#decoded-0", 32).astype(int)
     assert np.abs(after - to_bytes(hierarchy.decode(start))[0, ..., 0]).max() <= 1

@@ -37,22 +37,31 @@ function make(tag, { attributes = {}, ...fields } = {}, ...children) {
   return element;
 }
 function say(text) { $("message").textContent = text; $("message").hidden = !text; }
+// How much is begun and not yet drawn; the page carries it, so that whoever looks from outside knows when to.
+let pending = 0;
+function working(by) { pending += by; document.body.dataset.pending = String(pending); }
 function guarded(work) {
-  return async (...given) => { try { await work(...given); } catch (error) { say(error.message); } };
+  return async (...given) => {
+    working(1);
+    try { await work(...given); } catch (error) { say(error.message); } finally { working(-1); }
+  };
 }
 // One piece of work at a time; of what is asked for meanwhile only the newest is done, the rest is dropped.
 function latest(work) {
   let busy = false, next = null;
-  return async (...given) => {
-    next = given;
-    if (busy) return;
+  const all = guarded(async () => {
     busy = true;
     try {
       while (next) { const now = next; next = null; await work(() => next !== null, ...now); }
-    } catch (error) { say(error.message); } finally { busy = false; }
-  };
+    } finally { busy = false; }
+  });
+  return (...given) => { next = given; if (!busy) all(); };
 }
-function later(work, wait) { let timer; return () => { clearTimeout(timer); timer = setTimeout(work, wait); }; }
+function later(work, wait) {
+  let timer = null;
+  const now = () => { timer = null; work(); working(-1); };
+  return () => { if (timer === null) working(1); clearTimeout(timer); timer = setTimeout(now, wait); };
+}
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 const random = () => Math.floor(Math.random() * about.count);
 const number = (value) => Number(value.toPrecision(4)).toString();
