@@ -239,10 +239,8 @@ def _only(entries: list[Entry], wanted: list[str] | None) -> list[Entry]:
 
 def _load_data(entries: list[Entry]) -> None:
     """Files that are missing are missed before anything is computed; what is built in needs none."""
-    from hatchel.training.spec import RunSpec
-
-    runs = [run for run in (getattr(entry.cell, "run", None) for entry in entries) if isinstance(run, RunSpec)]
-    for source in {run.data.digest(): run.data for run in runs}.values():
+    sources = [source for entry in entries for source in entry.cell.sources()]
+    for source in {source.digest(): source for source in sources}.values():
         if not source.built_in:
             source.load()
 

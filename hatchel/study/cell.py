@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from hatchel.data.source import Source
 from hatchel.spec import Spec
+from hatchel.training.spec import RunSpec
+
+S = TypeVar("S", bound=Spec)
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,18 @@ class Cell(Spec, ABC, family="cell", home="hatchel.study.cells"):
     def compute(self, place: Place) -> Record:
         """The record; interrupted and called again it may go on from what it left in its folder."""
 
-    def seconds(self, threads: int = 1) -> float | None:
-        """How long it will take, from a short calibration; None where it is too short to matter."""
+    def trainings(self) -> tuple[RunSpec, ...]:
+        """The runs it asks for, trained already or not; their seed is the cell's."""
+        return tuple(run.with_fields(seed=self.seed) for run in self._held(RunSpec))
+
+    def sources(self) -> tuple[Source, ...]:
+        """The data that it needs."""
+        return (*self._held(Source), *(run.data for run in self.trainings()))
+
+    def seconds(self) -> float | None:
+        """How long the rest of it will take, from a short calibration; None where that is too short to matter."""
         return None
+
+    def _held(self, kind: type[S]) -> list[S]:
+        """Those of its fields that are of this kind."""
+        return [value for f in fields(self) if isinstance(value := getattr(self, f.name), kind)]

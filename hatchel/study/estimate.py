@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from hatchel.errors import HatchelError
+from hatchel.spec import updated
 from hatchel.study.cell import Cell
 from hatchel.study.engines.engine import Engine
 from hatchel.study.progress import duration
 from hatchel.study.store import Store
+from hatchel.training.spec import RunSpec
 
 PATIENCE = 60.0
 """Seconds spent on timing; configurations beyond that are taken to be like the others."""
+CALIBRATION = 12
+"""Steps of a training that are timed; the first third warms up."""
 
 
 @dataclass(frozen=True)
@@ -54,21 +60,25 @@ class Estimate:
 
 
 def estimate(cells: Sequence[Cell], store: Store, engine: Engine, patience: float = PATIENCE) -> Estimate:
-    """From what equal cells with other seeds took in this store, else from a short calibration of one of them."""
+    """From what equal cells with other seeds took in this store, else from a short calibration of one of them.
+
+    A run that several cells ask for is counted once; one that is trained already, too: it is not looked for.
+    """
     distinct = {cell.digest(): cell for cell in cells}
     alike: dict[str, list[Cell]] = {}
     for cell in distinct.values():
         alike.setdefault(cell.with_fields(seed=0).digest(), []).append(cell)
-    begin, faults, guessed = time.monotonic(), list[str](), list[int]()
+    clock = _Clock(engine.threads, time.monotonic() + patience)
+    faults, guessed = list[str](), list[int]()
     times: list[tuple[int, float]] = []
     for group in alike.values():
         waiting = [c for c in group if store.status(c.digest()) == "waiting"]
         if not waiting:
             continue
         each = _recorded(group, store)
-        if each is None and time.monotonic() - begin < patience:
+        if each is None:
             try:
-                each = waiting[0].seconds(engine.threads) or 0.0
+                each = clock.each(waiting)
             except HatchelError as error:
                 faults.append(str(error))
         if each is None:
@@ -85,6 +95,46 @@ def estimate(cells: Sequence[Cell], store: Store, engine: Engine, patience: floa
         sum(guessed),
         tuple(dict.fromkeys(faults)),
     )
+
+
+class _Clock:
+    """Times one training and one cell of each configuration, until its patience ends."""
+
+    def __init__(self, threads: int, end: float) -> None:
+        self.threads, self.end = threads, end
+        self.counted: set[str] = set()
+        self.trainings: dict[str, float] = {}
+
+    def each(self, cells: Sequence[Cell]) -> float | None:
+        """The mean of cells that differ in their seeds alone; None if there was no time for it."""
+        runs = {run.digest(): run for cell in cells for run in cell.trainings()}
+        seconds = 0.0
+        for digest in runs.keys() - self.counted:
+            kind = runs[digest].with_fields(seed=0)
+            if kind.digest() not in self.trainings:
+                if time.monotonic() >= self.end:
+                    return None
+                self.trainings[kind.digest()] = training_seconds(kind, self.threads)
+            seconds += self.trainings[kind.digest()]
+        if time.monotonic() >= self.end:
+            return None
+        self.counted |= runs.keys()
+        return seconds / len(cells) + (cells[0].seconds() or 0.0)
+
+
+def training_seconds(run: RunSpec, threads: int = 1) -> float:
+    """Steps times the time of one, measured on a throw-away run."""
+    from hatchel.run import train
+    from hatchel.training.events import read_events
+
+    with tempfile.TemporaryDirectory() as folder:
+        spec = updated(run, {"steps": CALIBRATION, "log_every": CALIBRATION // 3, "threads": threads})
+        begin = time.monotonic()
+        trained = train(spec, out=Path(folder) / "run", progress=False)
+        rest = time.monotonic() - begin
+        events = read_events(trained.folder)[1:]
+    each = sum(float(e["seconds_per_step"]) for e in events) / len(events)
+    return rest + each * run.steps
 
 
 def _recorded(group: Sequence[Cell], store: Store) -> float | None:

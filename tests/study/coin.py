@@ -26,5 +26,5 @@ class Coin(Cell, kind="test_coin"):
             raise HatchelError("the coin is broken")
         return Record({"heads": self.bias + self.seed / 10, "tails": 1 - self.bias}, {"curves": {}})
 
-    def seconds(self, threads: int = 1) -> float | None:
-        return 100 * self.bias / threads
+    def seconds(self) -> float | None:
+        return 100 * self.bias

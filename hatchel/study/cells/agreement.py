@@ -25,12 +25,16 @@ class Agreement(Cell):
     items: Count = 5_000
     """Items that all of them encode."""
 
+    def trainings(self) -> tuple[RunSpec, ...]:
+        """One of each seed."""
+        return tuple(self.run.with_fields(seed=seed) for seed in range(self.seed, self.seed + self.seeds))
+
     def compute(self, place: Place) -> Record:
         """Encode the same items by every model, then compare each with the rest."""
         from hatchel.evaluation import encodings
         from hatchel.metrics import udr
 
-        numbers = range(self.seed, self.seed + self.seeds)
+        numbers = [run.seed for run in self.trainings()]
         runs = [Trained(seed=number, run=self.run).trained(place) for number in numbers]
         codes = [encodings(run, self.items, seed=0).mean for run in runs]
         scores = [float(udr(own, [c for j, c in enumerate(codes) if j != i])) for i, own in enumerate(codes)]

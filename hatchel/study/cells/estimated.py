@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 
 import torch
 from torch import Tensor
@@ -18,6 +19,9 @@ from hatchel.study.cell import Cell, Place, Record
 from hatchel.terms.total_correlation import TotalCorrelation
 from hatchel.trace import Trace
 from hatchel.training.memory import keep_memory
+
+CALIBRATION = 20
+"""Steps timed for an estimate."""
 
 
 class Estimated(Cell):
@@ -63,6 +67,15 @@ class Estimated(Cell):
         found = [term.value(t, Estimates(t, {self.by: term.blocks(t.q)}, critics)).mean() for t in traces]
         values = torch.stack([f.detach().double() for f in found])
         return Record({"tc": float(values.mean()), "truth": truth, "error": float(values.mean()) - truth})
+
+    def seconds(self) -> float | None:
+        """A discriminator's steps times the time of one."""
+        if not isinstance(self.by, Critic):
+            return None
+        few = self.with_fields(steps=min(CALIBRATION, self.steps))
+        begin = time.monotonic()
+        few._trained(self.by, TotalCorrelation(self.by))
+        return (time.monotonic() - begin) / max(1, few.steps) * self.steps
 
     @property
     def means(self) -> Tensor:

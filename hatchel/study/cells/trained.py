@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -11,16 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 from hatchel.errors import HatchelError
 from hatchel.files import exclusive, read_json, whole_folder, write_json
 from hatchel.metrics.metric import Metric
-from hatchel.spec import Count, decode, updated
+from hatchel.spec import Count, decode
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.training.spec import RunSpec
 
 if TYPE_CHECKING:
     from hatchel.evaluation import Evaluation
     from hatchel.run import Run
-
-CALIBRATION = 12
-"""Steps timed for an estimate; the first third warms up."""
 
 
 class Trained(Cell):
@@ -118,22 +114,6 @@ class Trained(Cell):
 
         which: Any = self.metrics or "all"
         return evaluate(run, which, items=self.items, seed=0, layers=self.layers, store=False)
-
-    def seconds(self, threads: int = 1) -> float | None:
-        """Steps times the time of one, measured on a throw-away run."""
-        import tempfile
-
-        from hatchel.run import train
-        from hatchel.training.events import read_events
-
-        with tempfile.TemporaryDirectory() as folder:
-            spec = updated(self.run, {"steps": CALIBRATION, "log_every": CALIBRATION // 3, "threads": threads})
-            begin = time.monotonic()
-            run = train(spec, out=Path(folder) / "run", progress=False)
-            rest = time.monotonic() - begin
-            events = read_events(run.folder)[1:]
-        each = sum(float(e["seconds_per_step"]) for e in events) / len(events)
-        return rest + each * self.run.steps
 
 
 def training_curves(run: Run, points: int = 60) -> dict[str, list[list[float]]]:
