@@ -14,6 +14,7 @@ from hatchel.study.cell import Cell
 from hatchel.study.engines.engine import Engine
 from hatchel.study.progress import duration
 from hatchel.study.store import Store
+from hatchel.study.worker import cpu_threads
 from hatchel.training.spec import RunSpec
 
 PATIENCE = 60.0
@@ -119,7 +120,8 @@ class _Clock:
         if time.monotonic() >= self.end:
             return None
         self.counted |= runs.keys()
-        return seconds / len(cells) + (cells[0].seconds() or 0.0)
+        with cpu_threads(self.threads):
+            return seconds / len(cells) + (cells[0].seconds() or 0.0)
 
 
 def training_seconds(run: RunSpec, threads: int = 1) -> float:

@@ -74,7 +74,7 @@ def _attempt(kept: Store, cell: Cell, threads: int) -> Result:
         return Result(digest, "failed", message)
     write_json(note, {"died": died})
     try:
-        with _threads(threads):
+        with cpu_threads(threads):
             return _compute(kept, cell, threads)
     finally:
         note.unlink(missing_ok=True)
@@ -110,7 +110,7 @@ def _full(error: BaseException | None) -> bool:
 
 
 @contextlib.contextmanager
-def _threads(count: int) -> Generator[None]:
+def cpu_threads(count: int) -> Generator[None]:
     """So many CPU threads for torch, BLAS and OpenMP; put back at the end, because `here` is the user's process."""
     import torch
     from threadpoolctl import threadpool_limits

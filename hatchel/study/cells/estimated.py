@@ -72,10 +72,13 @@ class Estimated(Cell):
         """A discriminator's steps times the time of one."""
         if not isinstance(self.by, Critic):
             return None
-        few = self.with_fields(steps=min(CALIBRATION, self.steps))
-        begin = time.monotonic()
-        few._trained(self.by, TotalCorrelation(self.by))
-        return (time.monotonic() - begin) / max(1, few.steps) * self.steps
+        times: list[float] = []
+        for steps in (1, 1 + CALIBRATION):  # what is done once, such as the root of S, is not a step's
+            begin = time.monotonic()
+            self.with_fields(steps=steps)._trained(self.by, TotalCorrelation(self.by))
+            times.append(time.monotonic() - begin)
+        first, more = times
+        return first + self.steps * max(0.0, more - first) / CALIBRATION
 
     @property
     def means(self) -> Tensor:
