@@ -6,7 +6,9 @@ NOTES = {
         "clustering accuracy is that of almost uniform classes. It is not the gradient: with the weights of "
         "information and of both correlations at 0 the variable is used (0.56 after 900 steps of 256 digits). It stays "
         "unused with alpha = 0 alone, with all weights at 1 (the ELBO), and with all three climbing from 0 over 1,500 "
-        "steps. The paper prints neither its weights nor its number of steps for MNIST."
+        "steps. The paper prints neither its weights nor its number of steps for MNIST. dSprites was run at the laptop "
+        "scale alone (2,000 steps of 128 images, 3 seeds): clustering accuracy 0.365 [0.364, 0.367] of HFVAE against "
+        "0.342 [0.337, 0.348] of beta-SVAE, where a third is chance; the NMI of HFVAE is 0.007."
     ),
     "tc-disparity": (
         "Longer training narrows the gap of RTC-VAE little: at strength 50, seed 0, the TC of means against that of "
