@@ -36,6 +36,10 @@ class Place:
     threads: int = 1
     """CPU threads this cell may use."""
 
+    def run(self, spec: RunSpec) -> Path:
+        """Where every cell finds a run, and leaves it."""
+        return self.runs / f"{spec.name}-{spec.digest()}"
+
 
 class Cell(Spec, ABC, family="cell", home="hatchel.study.cells"):
     """One computation. Equal Specs are one cell, whichever studies ask for it; its digest is its identity."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hatchel.errors import HatchelError
 from hatchel.spec import updated
-from hatchel.study.cell import Cell
+from hatchel.study.cell import Cell, Place
 from hatchel.study.engines.engine import Engine
 from hatchel.study.progress import duration
 from hatchel.study.store import Store
@@ -63,13 +63,13 @@ class Estimate:
 def estimate(cells: Sequence[Cell], store: Store, engine: Engine, patience: float = PATIENCE) -> Estimate:
     """From what equal cells with other seeds took in this store, else from a short calibration of one of them.
 
-    A run that several cells ask for is counted once; one that is trained already, too: it is not looked for.
+    A run that several cells ask for is counted once, and one that is there already not at all.
     """
     distinct = {cell.digest(): cell for cell in cells}
     alike: dict[str, list[Cell]] = {}
     for cell in distinct.values():
         alike.setdefault(cell.with_fields(seed=0).digest(), []).append(cell)
-    clock = _Clock(engine.threads, time.monotonic() + patience)
+    clock = _Clock(Place(store.folder, store.runs, engine.threads), time.monotonic() + patience)
     faults, guessed = list[str](), list[int]()
     times: list[tuple[int, float]] = []
     for group in alike.values():
@@ -101,26 +101,27 @@ def estimate(cells: Sequence[Cell], store: Store, engine: Engine, patience: floa
 class _Clock:
     """Times one training and one cell of each configuration, until its patience ends."""
 
-    def __init__(self, threads: int, end: float) -> None:
-        self.threads, self.end = threads, end
+    def __init__(self, place: Place, end: float) -> None:
+        self.place, self.end = place, end
         self.counted: set[str] = set()
         self.trainings: dict[str, float] = {}
 
     def each(self, cells: Sequence[Cell]) -> float | None:
         """The mean of cells that differ in their seeds alone; None if there was no time for it."""
-        runs = {run.digest(): run for cell in cells for run in cell.trainings()}
+        asked = {run.digest(): run for cell in cells for run in cell.trainings()}
+        runs = {digest: run for digest, run in asked.items() if not self.place.run(run).exists()}
         seconds = 0.0
         for digest in runs.keys() - self.counted:
             kind = runs[digest].with_fields(seed=0)
             if kind.digest() not in self.trainings:
                 if time.monotonic() >= self.end:
                     return None
-                self.trainings[kind.digest()] = training_seconds(kind, self.threads)
+                self.trainings[kind.digest()] = training_seconds(kind, self.place.threads)
             seconds += self.trainings[kind.digest()]
         if time.monotonic() >= self.end:
             return None
         self.counted |= runs.keys()
-        with cpu_threads(self.threads):
+        with cpu_threads(self.place.threads):
             return seconds / len(cells) + (cells[0].seconds() or 0.0)
 
 

@@ -13,7 +13,7 @@ from hatchel.estimators.minibatch import MWS
 from hatchel.files import read_json
 from hatchel.presets.preset import preset
 from hatchel.spec import updated
-from hatchel.study.cell import Cell, Record
+from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.agreement import Agreement
 from hatchel.study.cells.classified import Classified
 from hatchel.study.cells.estimated import Estimated
@@ -83,7 +83,11 @@ def test_every_training_is_counted_once(
 ) -> None:
     times = {RUN.with_fields(seed=0).digest(): 10.0, OTHER.with_fields(seed=0).digest(): 20.0}
     monkeypatch.setattr("hatchel.study.estimate.training_seconds", lambda run, threads: times[run.digest()])
-    assert estimate(cells, Store(tmp_path), Local(workers=1)).computing == trainings
+    store = Store(tmp_path).create()
+    assert estimate(cells, store, Local(workers=1)).computing == trainings
+    for run in (run for cell in cells for run in cell.trainings()):
+        Place(tmp_path, store.runs).run(run).mkdir(parents=True, exist_ok=True)
+    assert estimate(cells, store, Local(workers=1)).computing == 0  # all there
 
 
 def test_a_trainings_seconds_grow_with_its_steps() -> None:

@@ -77,7 +77,7 @@ class Trained(Cell):
 
         spec = self._spec(place)
         # A run that is looked at on its way cannot be one that another cell has already trained further.
-        folder = place.folder / "run" if self.snapshots > 1 else self._shared(place)
+        folder = place.folder / "run" if self.snapshots > 1 else place.run(spec)
         # Two cells may measure one run: the second waits, and finds it trained.
         with exclusive(folder.with_suffix(".lock")):
             return self._trained(train, spec, folder, steps or spec.steps)
@@ -85,14 +85,9 @@ class Trained(Cell):
     def _spec(self, place: Place) -> RunSpec:
         return self.run.with_fields(seed=self.seed, threads=place.threads)
 
-    def _shared(self, place: Place) -> Path:
-        """Where every cell finds the run."""
-        spec = self._spec(place)
-        return place.runs / f"{spec.name}-{spec.digest()}"
-
     def _keep(self, place: Place) -> None:
         """Leave the trained run where the cells are that ask for it without snapshots."""
-        shared = self._shared(place)
+        shared = place.run(self._spec(place))
         with exclusive(shared.with_suffix(".lock")):
             if not shared.exists():
                 with whole_folder(shared) as draft:
