@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -32,6 +33,8 @@ def tally(process: subprocess.Popen[str]) -> dict[str, int]:
 
 
 def main(store: str, engine: str, cells: str, plugin: str) -> None:
+    # Tests that were started in the background pass on that Ctrl-C is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     load_file(Path(plugin))
     todo = [decode(Cell, cell) for cell in json.loads(cells)]
     found = run_cells(todo, Store(store), decode(Engine, json.loads(engine)), plugins=[Path(plugin)])
