@@ -21,8 +21,8 @@ NOTES = {
     ),
     "domain-generalisation": (
         "Longer training does not turn it round: with 3,000 steps in place of 1,000, 0 degrees left out, seed 0 and "
-        "all labels, RecurD goes from 0.310 to 0.317, beta-VAE from 0.381 to 0.447 and a plain VAE from 0.418 to 0.466. "
-        "A linear classifier on the pixels, the paper's dotted line, is above all of them at every angle."
+        "all labels, RecurD goes from 0.310 to 0.317, beta-VAE from 0.381 to 0.447 and a plain VAE from 0.418 to "
+        "0.466. A linear classifier on the pixels, the paper's dotted line, is above all of them at every angle."
     ),
     "downstream-mnist": (
         "A plain VAE, which the paper does not compare with, is above RecurD and as good as the pixels with few "
