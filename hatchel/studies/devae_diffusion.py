@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hatchel.studies.devae_comparison import BETAS, FREE
-from hatchel.study.budget import LAPTOP, NETWORK, ONE_SEED_WORDS, QUICK, SMOKE, SMOKE_WORDS, Budget
+from hatchel.study.budget import LAPTOP, LAPTOP_WORDS, NETWORK, QUICK, SMOKE, SMOKE_WORDS, Budget
 from hatchel.study.claims import inside
 from hatchel.study.comparison import Comparison, Variant
 from hatchel.study.rows import groups, where
@@ -25,12 +25,12 @@ class DeVAEDiffusion(Comparison, kind="devae-diffusion"):
     paper = "001 Figs. 4, 11"
     scales = {
         "smoke": SMOKE_WORDS,
-        "laptop": f"{ONE_SEED_WORDS}; betas 1, 4, 10; measured 6 times",
+        "laptop": f"{LAPTOP_WORDS}; betas 1, 4, 10; measured 6 times",
         "paper": "300,000 steps of 256 images at 64 px, 10 seeds; betas 1, 10, 40; measured 20 times",
     }
     budgets = {
         "smoke": SMOKE,
-        "laptop": Budget(LAPTOP.steps, 1, 5_000, LAPTOP.batch_size, LAPTOP.lr, QUICK),
+        "laptop": Budget(LAPTOP.steps, LAPTOP.seeds, 5_000, LAPTOP.batch_size, LAPTOP.lr, QUICK),
         "paper": Budget(300_000, 10, 10_000, 256, 1e-4, QUICK),
     }
     columns = (

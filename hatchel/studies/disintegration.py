@@ -11,10 +11,11 @@ import numpy as np
 from hatchel.study.budget import LAPTOP, LAPTOP_WORDS, NETWORK, SMOKE, SMOKE_WORDS, Budget, critic
 from hatchel.study.cells.paired import Paired
 from hatchel.study.cells.trained import Trained, metrics
+from hatchel.study.claims import inside
 from hatchel.study.comparison import Comparison, Variant
-from hatchel.study.rows import where
+from hatchel.study.rows import column, where
 from hatchel.study.store import Entry, Row
-from hatchel.study.study import Scale
+from hatchel.study.study import Claim, Scale
 from hatchel.study.table import Column, Table, table
 
 MEASURED = metrics("disintegration", {"kind": "disintegration", "by": "r2"}, "mig", "sap", "gaussian_tc")
@@ -23,7 +24,7 @@ MATRICES = {"disintegration": "information about each factor", "disintegration(b
 
 
 class DisintegrationStudy(Comparison, kind="disintegration"):
-    """R² and NMI matrices and pair plots of FactorVAE and RTC-VAE, and how many latents carry each factor."""
+    """R² and NMI matrices and pair plots of three methods, and how many latents carry each factor."""
 
     paper = "004 Figs. 5-9, 14-16"
     scales = {
@@ -41,12 +42,15 @@ class DisintegrationStudy(Comparison, kind="disintegration"):
     trade = ("gaussian_tc", "disintegration")
 
     def variants(self, scale: Scale) -> list[Variant]:
-        """The two methods at strength 10."""
-        fields, symbols = dict(NETWORK), critic(scale)
-        measure = {"metrics": MEASURED}
+        """Three methods of tc-disparity at strength 10."""
+        methods: dict[str, tuple[str, dict[str, Any]]] = {
+            "FactorVAE": ("factor_vae", {"gamma": 10, **critic(scale)}),
+            "RTC-VAE": ("rtc_vae", {"beta": 10, **critic(scale)}),
+            "DIP-VAE-I": ("dip_vae_i", {"od": 10, "d": 100}),
+        }
         return [
-            Variant({"method": "FactorVAE", "what": SCORES}, "factor_vae", {"gamma": 10, **symbols}, fields, measure),
-            Variant({"method": "RTC-VAE", "what": SCORES}, "rtc_vae", {"beta": 10, **symbols}, fields, measure),
+            Variant({"method": label, "what": SCORES}, method, symbols, NETWORK, {"metrics": MEASURED})
+            for label, (method, symbols) in methods.items()
         ]
 
     def entries(self, scale: Scale, seeds: int | None = None) -> list[Entry]:
@@ -85,4 +89,13 @@ class DisintegrationStudy(Comparison, kind="disintegration"):
                 means, samples = (np.array(found[part]) for part in ("means", "samples"))
                 name = f"{row.labels['method']}: means below, samples above, coloured by {found['factor']}, seed 0"
                 result[name] = drawn_pairs(means, samples, names, np.array(found["values"]))
+        return result
+
+    def claims(self, rows: Sequence[Row]) -> list[Claim]:
+        """Section 6.3: a factor is carried by several latents, however independent these are."""
+        scored = where(rows, what=SCORES)
+        result: list[Claim] = []
+        for method in ("RTC-VAE", "DIP-VAE-I"):
+            text = f"{method}: factors disintegrate: more than one and a half latents carry each (on average)."
+            result.append(inside(text, column(where(scored, method=method), "disintegration"), 1.5, float("inf")))
         return result

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from hatchel.study.budget import ONE_SEED, ONE_SEED_WORDS, SMOKE, SMOKE_WORDS, Budget
+from hatchel.study.budget import LAPTOP, LAPTOP_WORDS, SMOKE, SMOKE_WORDS, Budget
+from hatchel.study.claims import higher, lower
 from hatchel.study.comparison import Comparison, Variant
-from hatchel.study.rows import groups
+from hatchel.study.rows import groups, where
 from hatchel.study.store import Row
-from hatchel.study.study import Scale
+from hatchel.study.study import Claim, Scale
 from hatchel.study.table import Column
 
 
@@ -21,12 +22,12 @@ class RecurDDepth(Comparison, kind="recurd-depth"):
     paper = "000 Fig. 4"
     scales = {
         "smoke": SMOKE_WORDS,
-        "laptop": f"{ONE_SEED_WORDS}; RecurD's own encoders",
+        "laptop": f"{LAPTOP_WORDS}; RecurD's own encoders",
         "paper": "300,000 steps of 64 images at 64 px, 5 seeds",
     }
     budgets = {
         "smoke": SMOKE,
-        "laptop": ONE_SEED,
+        "laptop": LAPTOP,
         "paper": Budget(300_000, 5),
     }
     columns = (
@@ -67,4 +68,15 @@ class RecurDDepth(Comparison, kind="recurd-depth"):
             handles, labels = figure.axes[0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=3, **LEGEND)
             result["Terms over training"] = figure
+        return result
+
+    def claims(self, rows: Sequence[Row]) -> list[Claim]:
+        """Section 5.1.1: modules with a router optimise minimal sufficiency and disentanglement much better."""
+        plain, result = where(rows, method="RecurD-0"), list[Claim]()
+        for depth in (1, 2):
+            own = where(rows, method=f"RecurD-{depth}")
+            result += [
+                lower(f"RecurD-{depth}'s KL is below RecurD-0's.", own, plain, "elbo_terms"),
+                higher(f"RecurD-{depth}'s DCI-D is above RecurD-0's.", own, plain, "dci"),
+            ]
         return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hatchel.study.budget import LAPTOP, LAPTOP_WORDS, QUICK, SMOKE, SMOKE_WORDS, Budget
 from hatchel.study.cells.trained import metrics
@@ -22,7 +23,7 @@ class RecurDLayers(Comparison, kind="recurd-layers"):
     paper = "000 Table 8, Fig. 1"
     scales = {
         "smoke": SMOKE_WORDS,
-        "laptop": f"{LAPTOP_WORDS} (RecurD-1 alone: D = 8, its own encoder; the runs of recurd-table2)",
+        "laptop": f"{LAPTOP_WORDS} (D = 8, RecurD's own encoders; the runs of recurd-depth)",
         "paper": "300,000 steps of 64 images at 64 px, 5 seeds (the paper: 3DShapes)",
     }
     budgets = {
@@ -42,8 +43,7 @@ class RecurDLayers(Comparison, kind="recurd-layers"):
     trade = None
 
     def variants(self, scale: Scale) -> list[Variant]:
-        """One router, and two at the paper's scale."""
-        depths = (1,) if scale == "laptop" else (1, 2)
+        """One router, and two."""
         return [
             Variant(
                 {"method": f"RecurD-{d}"},
@@ -52,13 +52,22 @@ class RecurDLayers(Comparison, kind="recurd-layers"):
                 {"decoder": "deconv"},
                 {"layers": True},
             )
-            for d in depths
+            for d in (1, 2)
         ]
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """Table 8: z is more disentangled than the layer before it, which is more so than the one before."""
-        own = where(rows, method="RecurD-1")
-        return [
-            higher("MIG of z is above that of the routed features m2.", own, own, "mig", "mig@layer m2"),
-            lower("Pairwise NMI of z is below that of m2.", own, own, "pairwise_nmi", "pairwise_nmi@layer m2"),
-        ]
+        result: list[Claim] = []
+        for method, layers in (("RecurD-1", ("m2", "z")), ("RecurD-2", ("m2", "m3", "z"))):
+            own = where(rows, method=method)
+            for before, after in pairwise(layers) if own else ():
+                text = f"{method}: MIG of {after} is above that of {before}."
+                result.append(higher(text, own, own, _of("mig", after), _of("mig", before)))
+                text = f"{method}: pairwise NMI of {after} is below that of {before}."
+                result.append(lower(text, own, own, _of("pairwise_nmi", after), _of("pairwise_nmi", before)))
+        return result
+
+
+def _of(metric: str, layer: str) -> str:
+    """The name of a layer's value."""
+    return metric if layer == "z" else f"{metric}@layer {layer}"

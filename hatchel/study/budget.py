@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from hatchel.data.dsprites import DSprites
@@ -93,8 +93,6 @@ LAPTOP_WORDS = (
     "3,000 steps of 32 images, dSprites at 32 px, learning rate 1e-3, conv network, D = 10, "
     "discriminators of 256 units, 3 seeds"
 )
-ONE_SEED = replace(LAPTOP, seeds=1)
-ONE_SEED_WORDS = LAPTOP_WORDS.replace(", 3 seeds", ", 1 seed")
 
 
 def sprites(scale: Scale) -> Source:

@@ -171,7 +171,8 @@ class Store:
 
 
 def machine() -> str:
-    """What the numbers were computed on, in a few words."""
+    """What the numbers were computed on, in a few words; their last digits depend on the vector instructions."""
     import torch
 
-    return f"{platform.machine()} {os.cpu_count()} cores, torch {torch.__version__}, Python {platform.python_version()}"
+    cpu = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}, {os.cpu_count()} cores"
+    return f"{cpu}, torch {torch.__version__}, Python {platform.python_version()}"
