@@ -280,6 +280,7 @@ def test_the_page_without_a_server_opened_from_disk(
     seen.page.keyboard.press("End")
     seen.settle()
     start[0, site.columns[0]] = max(site.high, start[0, site.columns[0]])
+    assert float(slider.input_value()) == pytest.approx(float(start[0, site.columns[0]]), rel=1e-6)
     after = seen.pixels("#decoded-0", 32).astype(int)
     assert np.abs(after - to_bytes(hierarchy.decode(start))[0, ..., 0]).max() <= 1
     assert np.abs(after - before).max() > 20

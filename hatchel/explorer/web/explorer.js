@@ -129,7 +129,7 @@ function slider(site, id, moved) {
   function fit(value) {
     range.min = Math.min(site.low, value);
     range.max = Math.max(site.high, value);
-    range.step = (range.max - range.min) / 200;
+    range.step = (range.max - range.min) / 200 * (1 - 1e-12);  // rounded up, the last step would lie beyond the end
     range.value = value;
   }
   return {
