@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import fmean
 
 import pytest
 import torch
@@ -43,18 +44,22 @@ def correlated(step: int, batch: int = 512) -> Trace:
 
 @pytest.mark.parametrize("name", CRITICS)
 def test_recovers_the_total_correlation_of_a_gaussian(name: str) -> None:
-    """Within 15 % after 400 small steps; MINE is a lower bound, so it comes from below."""
+    """Within 8 % on average over the last 100 of 400 steps, each on draws it has not seen.
+
+    Not at the last step alone: the estimate goes up and down by a tenth from step to step, differently on every CPU.
+    """
     with torch.random.fork_rng():
         torch.manual_seed(0)
         objective = Objective({"tc": 1.0 * TotalCorrelation(CRITICS[name])}, correlated(0).q)
     optimizer = torch.optim.Adam(objective.parameters(), lr=2e-3)
+    found: list[float] = []
     for step in range(400):
         optimizer.zero_grad()
-        objective(correlated(step)).total.backward()
+        loss = objective(correlated(step))
+        found.append(float(loss.terms["tc"]))
+        loss.total.backward()
         optimizer.step()
-    with torch.no_grad():
-        found = torch.stack([objective(correlated(10_000 + k)).terms["tc"] for k in range(40)]).mean()
-    assert float(found) == pytest.approx(TRUTH, rel=0.15)
+    assert fmean(found[-100:]) == pytest.approx(TRUTH, rel=0.08)
 
 
 @pytest.mark.parametrize("name", CRITICS)
