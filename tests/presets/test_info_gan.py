@@ -13,6 +13,7 @@ from hatchel.errors import HatchelError
 from hatchel.latents.code_noise import CodeNoise
 from hatchel.presets.preset import preset
 from hatchel.run import Run, train
+from hatchel.spec import updated
 from hatchel.training.spec import build, resolved
 
 DATA = "xy_squares"
@@ -48,10 +49,15 @@ def test_the_information_teaches_q_and_g_and_the_game_teaches_g_and_d() -> None:
 
 
 def test_a_code_is_learned_and_read_back(tmp_path: Path) -> None:
-    """Without the game: G and Q agree on the code, so that I(c;G) rises well above 0, and Q reads back what G drew."""
+    """Without the game: G and Q agree on the code, so that Q reads back what G drew.
+
+    With small networks and small steps, which get there (0.97 and above with any seed): convolutions at the paper's rate
+    are still learning when a test has to end, and how far they come depends on the CPU.
+    """
     spec = preset("info_gan", data=DATA, code=2, noise=2, weight=1)
-    spec = spec.with_fields(objective={"information": spec.objective["information"]})
-    run = train(spec, steps=150, batch_size=32, out=tmp_path, progress=False)
+    small = {"encoder": "mlp", "decoder": "mlp_decoder", "optimizer.lr": 3e-4, "batch_size": 64, "steps": 300}
+    spec = updated(spec.with_fields(objective={"information": spec.objective["information"]}), small)
+    run = train(spec, out=tmp_path, progress=False)
     codes = np.random.default_rng(0).uniform(-0.9, 0.9, (64, 2)).astype(np.float32)
     read = run.encode(run.decode(codes))
     correlation = [np.corrcoef(codes[:, d], read[:, d])[0, 1] for d in range(2)]
