@@ -51,8 +51,8 @@ def test_the_information_teaches_q_and_g_and_the_game_teaches_g_and_d() -> None:
 def test_a_code_is_learned_and_read_back(tmp_path: Path) -> None:
     """Without the game: G and Q agree on the code, so that Q reads back what G drew.
 
-    With small networks and small steps, which get there (0.97 and above with any seed): convolutions at the paper's rate
-    are still learning when a test has to end, and how far they come depends on the CPU.
+    With small networks and small steps, which get there (0.97 and above with any seed): convolutions at the paper's
+    rate are still learning when a test has to end, and how far they come depends on the CPU.
     """
     spec = preset("info_gan", data=DATA, code=2, noise=2, weight=1)
     small = {"encoder": "mlp", "decoder": "mlp_decoder", "optimizer.lr": 3e-4, "batch_size": 64, "steps": 300}
