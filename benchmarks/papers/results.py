@@ -3,13 +3,14 @@
 python benchmarks/papers/results.py --store studies --out docs
 python benchmarks/papers/results.py --store studies --out docs --restore   # the other way, to go on where it was left
 
-A study that the store has nothing of stays as it is. Restored are the cells that found numbers alone, without anything
-to draw: studies that consist of these can be extended by further seeds on another machine.
+A study that the store has nothing of stays as it is. Restored are the records themselves (records.json.gz), so that a
+study can be drawn again, or extended by further cells and seeds, on another machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import re
 from collections.abc import Sequence
@@ -19,7 +20,6 @@ from notes import NOTES
 
 from hatchel.files import read_json
 from hatchel.spec import decode
-from hatchel.study.cell import Record
 from hatchel.study.report import facts, slug, summary, verdict, write_report
 from hatchel.study.store import Row, Store
 from hatchel.study.study import Scale, Study
@@ -68,18 +68,17 @@ def published(text: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def restore(store: Store, folder: Path) -> int:
-    """Write the records that are published whole into a store; how many it did not have."""
+    """Write the published records into a store; how many it did not have."""
     count = 0
-    for file in sorted(folder.glob("*/results.json")):
-        body = read_json(file)
+    for file in sorted(folder.glob("*/records.json.gz")):
+        body = read_json(file.with_name("results.json"))
         scale = body["facts"]["Scale"].partition(":")[0]
         entries = decode(Study, body["study"]).entries(scale)
         store.write_study(body["study"], scale, entries)
-        cells = {e.cell.digest(): e.cell for e in entries}
-        for found in body["cells"]:
-            cell = cells.get(found["cell"])
-            if cell and "record" in found and store.status(found["cell"]) == "waiting":
-                store.write(cell, Record(found["record"]["values"]), found["record"]["seconds"])
+        wanted = {e.cell.digest() for e in entries}
+        for record in json.loads(gzip.decompress(file.read_bytes())):
+            if record["digest"] in wanted and store.status(record["digest"]) == "waiting":
+                store.keep(record)
                 count += 1
     return count
 
@@ -106,11 +105,9 @@ def section(store: Store, name: str, scale: Scale, rows: Sequence[Row], out: Pat
     where = made_on(store, rows)
     write_report(study, rows, scale, out / name, machine=where)
     body = read_json(out / name / "results.json")
-    for cell in body["cells"]:
-        record = store.record(cell["cell"])
-        if not record["details"]:
-            cell["record"] = {key: record[key] for key in ("values", "seconds")}
     (out / name / "results.json").write_text(json.dumps(body, separators=(",", ":")) + "\n", encoding="utf-8")
+    records = json.dumps([store.record(digest) for digest in sorted({r.digest for r in rows})], separators=(",", ":"))
+    (out / name / "records.json.gz").write_bytes(gzip.compress(records.encode(), mtime=0))  # the same at every time
     shown = chosen(study, rows)
     for file in (out / name).iterdir():
         if file.suffix in (".html", ".svg", ".tex") or (file.suffix == ".png" and file.stem not in map(slug, shown)):

@@ -106,13 +106,10 @@ class Store:
 
     def write(self, cell: Cell, record: Record, seconds: float) -> None:
         """Keep what a cell found."""
-        place = self.place(cell.digest())
         bad = [f"{name} is {value}" for name, value in record.values.items() if not math.isfinite(value)]
         if bad:
             raise HatchelError(f"{bad[0]}, which is not a number to keep")
-        place.mkdir(parents=True, exist_ok=True)
-        write_json(
-            place / "record.json",
+        self.keep(
             {
                 "format": FORMAT,
                 "digest": cell.digest(),
@@ -123,8 +120,14 @@ class Store:
                 "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "hatchel": hatchel.__version__,
                 "machine": machine(),
-            },
+            }
         )
+
+    def keep(self, record: Mapping[str, Any]) -> None:
+        """Keep a record as it is, also one of another store."""
+        place = self.place(record["digest"])
+        place.mkdir(parents=True, exist_ok=True)
+        write_json(place / "record.json", record)
         (place / "error.json").unlink(missing_ok=True)
 
     def write_error(self, cell: Cell, message: str, trace: str = "") -> None:

@@ -24,7 +24,7 @@ from hatchel.training import loop
 from hatchel.training.checkpoint import checkpoints
 from hatchel.training.events import read_events
 from hatchel.training.order import Order
-from hatchel.training.spec import RunSpec
+from hatchel.training.spec import Adam, RunSpec
 from hatchel.weights.ramp import Ramp
 
 
@@ -222,16 +222,20 @@ def test_tensorboard_files(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # torch's compiler deprecates parts of itself
-def test_a_compiled_step_is_the_eager_one(tmp_path: Path) -> None:
+def test_a_compiled_step_is_the_eager_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which(os.environ.get("CXX", "g++")) is None:
         pytest.skip("no C++ compiler: set CXX")
+    # torch keeps what it compiled, and would take it for another CPU's instructions too.
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
     small = {"encoder": Mlp((8,)), "decoder": MlpDecoder((8,)), "latent": Diagonal(2), "device": "cpu"}
+    # With a usual eps, Adam's first step is the sign of the gradient: where that is 0 but for rounding, any.
+    small["optimizer"] = Adam(eps=1.0)
     base = preset("beta_vae", data=XYSquares(size=16)).with_fields(steps=1, batch_size=16, **small)
     eager = train(base, out=tmp_path / "eager", progress=False)
     torch._dynamo.reset()
     fast = train(base.with_fields(compile=True), out=tmp_path / "compiled", progress=False)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] >= 2, "encoder and decoder were compiled"
-    torch.testing.assert_close(weights(fast), weights(eager), rtol=0, atol=1e-5)
+    torch.testing.assert_close(weights(fast), weights(eager), rtol=0, atol=1e-7)
     losses = [read_events(tmp_path / name)[-1]["loss"] for name in ("eager", "compiled")]
     assert losses[1] == pytest.approx(losses[0], rel=1e-5)
 
