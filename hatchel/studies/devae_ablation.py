@@ -40,6 +40,7 @@ class DeVAEAblation(Comparison, kind="devae-ablation"):
             2,
         ),
     )
+    contrast = "variant"
 
     def variants(self, scale: Scale) -> list[Variant]:
         """Table 2, then Tables 3 and 4."""

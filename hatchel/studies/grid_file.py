@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from hatchel.errors import HatchelError, unknown
 from hatchel.spec import decode, local
 from hatchel.study.cells.trained import Trained
+from hatchel.study.contrast import agreement, differences, wins
 from hatchel.study.grid import SCALES, Grid, as_list
 from hatchel.study.store import Entry, Row
 from hatchel.study.study import Scale, Study
@@ -28,7 +30,7 @@ set: {steps: 500, latent.dim: 4}          # any symbol of the methods, any field
 # zip: {batch_size: [32, 64], optimizer.lr: [5.0e-4, 1.0e-3]}   # the first of each, the second of each
 seeds: 2
 metrics: [mig, reconstruction]
-figures: [box, scatter]                   # curves (needs snapshots: 5), lines (needs a product over numbers)
+figures: [box, scatter, wins, agreement]  # violin; curves (needs snapshots: 5), lines (a product over numbers)
 scales:
   smoke: {steps: 5}
   paper: {steps: 20000, seeds: 10}
@@ -65,20 +67,27 @@ class GridStudy(Study, kind="grid"):
         ]
 
     def tables(self, rows: Sequence[Row]) -> list[Table]:
-        """Every metric by method, data and varied field."""
+        """Every metric by method, data and varied field; then each method less the first."""
         columns = [Column(name, name) for name in self._measured(rows)]
-        return [table(f"{self.grid.name}: scores", rows, self._labels(rows), columns)]
+        found = differences(self._plain(rows), "method", columns, columns[0].name) if columns else None
+        return [table(f"{self.grid.name}: scores", rows, self._labels(rows), columns), *([found] if found else [])]
 
     def figures(self, rows: Sequence[Row]) -> Mapping[str, Any]:
-        """Boxes of every metric, each against the reconstruction error, over training, and along a product."""
+        """Boxes of every metric, each against the reconstruction error, who wins, over training, along a product."""
         from hatchel.study.figures import boxes, curves, lines, scatter
 
         names, drawn, wanted = self._measured(rows), dict[str, Any](), self.grid.figures
         rest = [name for name in names if name != "reconstruction"]
-        if "box" in wanted:
-            drawn |= {f"{name} by method": boxes(rows, name, "method") for name in names}
+        for shape in ("box", "violin"):
+            if shape in wanted:
+                ending = " as violins" * (shape == "violin")
+                drawn |= {f"{n} by method{ending}": boxes(rows, n, "method", shape=shape) for n in names}
         if "scatter" in wanted and "reconstruction" in names:
             drawn |= {f"{n} against reconstruction": scatter(rows, "reconstruction", n, "method") for n in rest}
+        if "wins" in wanted and names:
+            drawn |= wins(self._plain(rows), names[0], names[0])
+        if "agreement" in wanted:
+            drawn |= agreement(rows, {name: name for name in names})
         if "curves" in wanted and self.grid.snapshots > 1:
             drawn |= {f"{name} over training": curves(rows, name, "method") for name in names}
         for field in self._numeric(rows) if "lines" in wanted else ():
@@ -95,6 +104,11 @@ class GridStudy(Study, kind="grid"):
         """The method says what was chosen inside it; the other labels are of all methods."""
         own = {"data", *self.grid.product, *self.grid.zip}
         return ["method", *dict.fromkeys(k for row in rows for k in row.labels if k in own)]
+
+    def _plain(self, rows: Sequence[Row]) -> list[Row]:
+        """With these labels alone."""
+        shown = self._labels(rows)
+        return [replace(row, labels={k: v for k, v in row.labels.items() if k in shown}) for row in rows]
 
     def _numeric(self, rows: Sequence[Row]) -> list[str]:
         fields = [*self.grid.product, *self.grid.zip]

@@ -39,6 +39,7 @@ class RecurDAblation(Comparison, kind="recurd-ablation"):
         Column("dci", "DCI-D"),
     )
     trade = ("reconstruction.mse_per_pixel", "sap")
+    contrast = "variant"
 
     def variants(self, scale: Scale) -> list[Variant]:
         """Table 9; then the weights and k of Fig. 6."""

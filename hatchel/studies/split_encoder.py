@@ -30,6 +30,7 @@ class SplitEncoder(Comparison, kind="split-encoder"):
         Column("elbo_terms", "KL (nats)", digits=2),
         Column("reconstruction", "reconstruction (nats)", digits=2),
     )
+    contrast = "encoder"
 
     def variants(self, scale: Scale) -> list[Variant]:
         """Three methods on two encoders."""

@@ -33,6 +33,7 @@ class SplitViolation(Comparison, kind="split-violation"):
         Column("factor_vae_score", "FactorVAE score"),
         Column("reconstruction", "reconstruction (nats)", digits=2),
     )
+    contrast = "violation"
 
     def variants(self, scale: Scale) -> list[Variant]:
         """Two methods, plain and with each violation."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hatchel.metrics.statistics import over_seeds, paired_difference
 from hatchel.study.rows import Measured, measured
 from hatchel.study.store import Row
 from hatchel.study.study import Claim
 
+NOTHING = "no cells"
+"""The evidence where nothing was computed."""
 ENOUGH = 3
 """Seeds without which nothing is decided: the bootstrap of two values knows only these two."""
 
@@ -35,10 +37,28 @@ def near(text: str, first: Sequence[Row], second: Sequence[Row], value: str, bes
     )  # fmt: skip
 
 
+def every(text: str, found: Mapping[str, Claim]) -> Claim:
+    """A claim against several others at once: it holds if it holds against each, and does not if it fails against one.
+
+    >>> every("A is best.", {"B": Claim("", True, "3 to 1"), "C": Claim("", None, "3 to 2")}).evidence
+    'so against B; undecided against C'
+    """
+    known = {name: claim for name, claim in found.items() if claim.evidence != NOTHING}
+    if not known:
+        return Claim(text, None, NOTHING)
+    outcomes = {claim.holds for claim in known.values()}
+    parts: list[str] = []
+    for holds, words in ((True, "so against"), (False, "not so against"), (None, "undecided against")):
+        # The numbers of what speaks against it; the others' are in the table of differences.
+        names = [f"{n} ({c.evidence})" if holds is False else n for n, c in known.items() if c.holds is holds]
+        parts += [f"{words} {', '.join(names)}"] if names else []
+    return Claim(text, False if False in outcomes else None if None in outcomes else True, "; ".join(parts))
+
+
 def inside(text: str, values: Sequence[float], low: float, high: float) -> Claim:
     """The mean of one number a seed lies between two limits, with all of its interval; or outside with all of it."""
     if not values:
-        return Claim(text, None, "no cells")
+        return Claim(text, None, NOTHING)
     count = f"{len(values)} seed{'s' if len(values) > 1 else ''}"
     if len(values) < ENOUGH:
         return Claim(text, None, f"{', '.join(f'{v:.3g}' for v in values)}; {count}, too few to decide")
@@ -61,7 +81,7 @@ def _decided(
     b = {r.seed: r.values[beside] for r in second if beside in r.values}
     seeds = sorted(a.keys() & b.keys())
     if not seeds:
-        return Claim(text, None, "no cells")
+        return Claim(text, None, NOTHING)
     ours, theirs = measured(first, value), measured(second, beside)
     shown = f"{_text(ours)} against {_text(theirs)}"
     if len(seeds) < ENOUGH:

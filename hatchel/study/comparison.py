@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from hatchel.data.source import Source
 from hatchel.study.budget import Budget, sprites
+from hatchel.study.contrast import agreement, differences, joined, wins
 from hatchel.study.store import Entry, Label, Row
 from hatchel.study.study import Scale, Study
 from hatchel.study.table import Column, Table, table
@@ -33,7 +34,9 @@ class Comparison(Study, ABC):
     columns: ClassVar[tuple[Column, ...]]
     """What the table shows."""
     trade: ClassVar[tuple[str, str] | None] = ("reconstruction", "mig")
-    """Two values drawn against each other."""
+    """Two values drawn against each other; the second is the score by which methods are held against each other."""
+    contrast: ClassVar[str] = "method"
+    """The label whose values are held against its first."""
 
     @abstractmethod
     def variants(self, scale: Scale) -> list[Variant]:
@@ -51,16 +54,22 @@ class Comparison(Study, ABC):
         return result
 
     def tables(self, rows: Sequence[Row]) -> list[Table]:
-        """One, by all labels."""
+        """One, by all labels; then each method less the first."""
         by = list(dict.fromkeys(label for row in rows for label in row.labels))
-        return [table(self.title(), rows, by, self.columns)]
+        found = differences(rows, self.contrast, self.columns, self.score)
+        return [table(self.title(), rows, by, self.columns), *([found] if found else [])]
+
+    @property
+    def score(self) -> str:
+        """What methods are judged by."""
+        return self.trade[1] if self.trade else "mig"
 
     def title(self) -> str:
         """Over the table."""
         return "Mean over seeds with a 95 % interval"
 
     def figures(self, rows: Sequence[Row]) -> Mapping[str, Any]:
-        """A box plot for each column, and the trade-off."""
+        """A box plot for each column, the trade-off, who wins, and which scores agree."""
         from hatchel.study import figures
 
         named = [Row({"": joined(r)}, r.seed, r.digest, r.values, r.details, r.seconds) for r in rows]
@@ -74,9 +83,5 @@ class Comparison(Study, ABC):
             x, y = self.trade
             shown = (headings.get(x, x), headings.get(y, y))
             result[f"{shown[0]} against {shown[1]}"] = figures.scatter(named, x, y, "", shown)
-        return result
-
-
-def joined(row: Row) -> str:
-    """All labels of a row in one."""
-    return " · ".join(f"{v:g}" if isinstance(v, float) else str(v) for v in row.labels.values())
+        result |= wins(rows, self.score, headings.get(self.score, self.score))
+        return result | agreement(rows, headings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -26,9 +26,14 @@ KEY: Mapping[str, Any] = {**LEGEND, "handletextpad": 0.5, "handlelength": 1.8}
 
 
 def boxes(
-    rows: Sequence[Row], value: str, by: str, heading: str = "", published: Mapping[str, float] | None = None
+    rows: Sequence[Row],
+    value: str,
+    by: str,
+    heading: str = "",
+    published: Mapping[str, float] | None = None,
+    shape: Literal["box", "violin"] = "box",
 ) -> Figure:
-    """A line for each value of a label: every seed a dot, a box from five seeds on, else a stroke at the mean.
+    """A line for each value of a label: every seed a dot, the mean a stroke; from five seeds on a box or a violin.
 
     The paper's figure, where there is one, is a hollow diamond.
     """
@@ -40,6 +45,10 @@ def boxes(
         values = np.array(found[name])
         if 1 < len(values) < FEW:
             axes.plot([values.mean()] * 2, [place - 0.25, place + 0.25], color=INK, linewidth=1.6)
+        elif len(values) >= FEW and shape == "violin":
+            drawn: Any = axes.violinplot(values, [place], orientation="horizontal", widths=0.8, showextrema=False)
+            for body in drawn["bodies"]:
+                body.set(facecolor=ACCENT, alpha=0.25)
         elif len(values) >= FEW:
             axes.boxplot(
                 values, positions=[place], orientation="horizontal", widths=0.5, showfliers=False,

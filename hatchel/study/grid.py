@@ -68,8 +68,11 @@ class Grid(Spec):
     """Also measure the encoder's inner layers."""
     snapshots: Count = 1
     """Times it is measured during training."""
-    figures: tuple[Literal["box", "scatter", "curves", "lines"], ...] = ("box", "scatter")
-    """What is drawn; `curves` needs snapshots, `lines` a product over numbers."""
+    figures: tuple[Literal["box", "violin", "scatter", "wins", "agreement", "curves", "lines"], ...] = (
+        "box", "scatter", "wins", "agreement",
+    )  # fmt: skip
+    """What is drawn: `wins` by the first metric, `agreement` of all; `curves` needs snapshots, `lines` a product over
+    numbers."""
     scales: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict[str, Mapping[str, Any]])
     """By scale: fields of the run, or seeds, items, metrics, data, snapshots, that differ there."""
 

@@ -17,7 +17,7 @@ from hatchel.metrics.metric import Metric
 from hatchel.spec import encode
 from hatchel.study.cell import Cell
 from hatchel.study.cells.agreement import Agreement
-from hatchel.study.cells.trained import Trained, metrics
+from hatchel.study.cells.trained import Trained, metric_of, metrics
 from hatchel.study.engines.engine import Engine
 from hatchel.study.recipe import Change, described
 from hatchel.study.rows import Measured, measured
@@ -79,7 +79,7 @@ class Tuning:
     @property
     def base(self) -> str:
         """The metric that is measured: `dci` of `dci.completeness@sample`."""
-        return self.metric.split("@")[0].split(".")[0]
+        return metric_of(self.metric)
 
     @property
     def way(self) -> Literal["minimize", "maximize"]:

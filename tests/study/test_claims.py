@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from hatchel.metrics.statistics import paired_difference
-from hatchel.study.claims import higher, inside, lower, near
+from hatchel.study.claims import every, higher, inside, lower, near
+from hatchel.study.study import Claim
 from tests.study.made import rows
 
 LOW = rows({"method": "low"}, mig=[0.10, 0.30, 0.20], limit=[0.2, 0.4, 0.3])
@@ -76,3 +77,16 @@ def test_inside_is_decided_by_the_interval_of_the_mean(values, limits, holds):
 def test_inside_without_cells():
     assert inside("It is.", [], 0, 1).evidence == "no cells"
     assert inside("It is.", [0.5], 0, 1).evidence == "0.5; 1 seed, too few to decide"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "holds"),
+    [((True, True), True), ((True, None), None), ((None, False), False), ((True, False), False)],
+)
+def test_against_several_it_takes_each_of_them(outcomes, holds):
+    found = {f"m{i}": Claim("", outcome, f"numbers {i}") for i, outcome in enumerate(outcomes)}
+    claim = every("Best.", {**found, "not run": Claim("", None, "no cells")})
+    assert claim.holds is holds
+    assert "not run" not in claim.evidence
+    assert ("not so against m1 (numbers 1)" in claim.evidence) is (outcomes[1] is False)
+    assert every("Best.", {"not run": Claim("", None, "no cells")}).evidence == "no cells"

@@ -6,7 +6,8 @@ import numpy as np
 
 from hatchel.data.xy_squares import XYSquares
 from hatchel.study.budget import SMOKE, Budget
-from hatchel.study.comparison import Comparison, Variant, joined
+from hatchel.study.comparison import Comparison, Variant
+from hatchel.study.contrast import joined
 from hatchel.study.study import Scale
 from hatchel.study.table import Column
 from tests.study.made import rows

@@ -89,3 +89,12 @@ def test_the_axes_stay_large_beside_any_legend(count):
     figure = figures.scatter(many, "x", "y", "method")
     figure.draw_without_rendering()
     assert figure.axes[0].get_position().height * figure.get_figheight() > 1.8  # inches
+
+
+def test_violins_from_five_seeds_on():
+    many = rows({"method": "a"}, mig=[0.1, 0.2, 0.3, 0.4, 0.5])
+    few = rows({"method": "b"}, mig=[0.1, 0.2])
+    axes = figures.boxes([*many, *few], "mig", "method", shape="violin").axes[0]
+    (body,) = axes.collections
+    assert np.allclose(body.get_paths()[0].get_extents().intervalx, [0.1, 0.5], atol=0.01)
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first on top

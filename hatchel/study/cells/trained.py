@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -109,6 +110,15 @@ class Trained(Cell):
 
         which: Any = self.metrics or "all"
         return evaluate(run, which, items=self.items, seed=0, layers=self.layers, store=False)
+
+
+def metric_of(value: str) -> str:
+    """The metric behind a value of a record.
+
+    >>> metric_of("dci.completeness@sample"), metric_of("disintegration(by=r2)")
+    ('dci', 'disintegration')
+    """
+    return re.split(r"[@.(]", value, maxsplit=1)[0]
 
 
 def training_curves(run: Run, points: int = 60) -> dict[str, list[list[float]]]:
