@@ -125,6 +125,7 @@ def run(
     if dry_run:
         _rehearse(chosen, kept, where)
         return
+    where.ready()
     _load_data(chosen)
     kept.create().write_study(name_of(study), scale, entries)
     if not quiet and scale != "smoke":

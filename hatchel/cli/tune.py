@@ -67,6 +67,7 @@ def tune(
     space = tuple(space for _, space in found if space is not None)
     tuning = Tuning(preset, data, space, metric, fixed, seeds, items, direction, seed)
     where = engine_from(engine, workers, engine_set)
+    where.ready()
     if not data.built_in:
         data.load()
     try:

@@ -172,6 +172,7 @@ def test_only_some_labels() -> None:
 def test_mistakes_in_options(arguments: list[str], message: str) -> None:
     with pytest.raises(HatchelError, match=message):
         coins(*arguments)
+    assert not Path("studies").exists()  # before anything is begun
 
 
 def test_mistakes_in_the_target() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import logging
 import os
 import threading
@@ -29,16 +30,21 @@ class Dask(Engine):
         """`dask://HOST:PORT`."""
         return cls(address=address)
 
+    def ready(self) -> None:
+        """Installed, and somebody answers at the address."""
+        if importlib.util.find_spec("distributed") is None:
+            raise missing("dask", "distributed")
+        if self.address:
+            reach("dask", self.address)
+
     @contextmanager
     def open(self) -> Generator[Executor]:
         """Of the scheduler's client."""
-        try:
-            from distributed import Client
-        except ImportError:
-            raise missing("dask", "distributed") from None
+        self.ready()
+        from distributed import Client
+
         with _silent(), contextlib.ExitStack() as stack:
             if self.address:
-                reach("dask", self.address)
                 try:
                     client = Client(f"tcp://{self.address}", timeout=CONNECT, set_as_default=False)
                 except (OSError, ValueError) as error:

@@ -28,6 +28,9 @@ class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
         if self.workers < 0:
             raise HatchelError(f"workers: must be 0 (the engine chooses) or more, got {self.workers}")
 
+    def ready(self) -> None:
+        """Raise a HatchelError that says what to do where it cannot be used, before anything is timed or started."""
+
     @abstractmethod
     def open(self) -> AbstractContextManager[Executor]:
         """An executor, closed at the end; a HatchelError that says what to do where it cannot be reached."""

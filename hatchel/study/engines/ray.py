@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import logging
 import os
 from collections.abc import Callable, Generator
@@ -29,20 +30,24 @@ class Ray(Engine):
         """`ray://HOST:PORT`."""
         return cls(address=address)
 
+    def ready(self) -> None:
+        """Installed, and somebody answers at the address."""
+        if importlib.util.find_spec("ray") is None:
+            raise missing("ray", "ray")
+        if self.address:
+            reach("ray", self.address)
+
     @contextmanager
     def open(self) -> Generator[Executor]:
         """An executor over `ray.remote`."""
+        self.ready()
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere unless the user asks for it
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a cell sees the GPUs, as on every engine
         if self.address:
             present_token()
-        try:
-            ray: Any = importlib.import_module("ray")  # by name, so that the types can be checked without it
-        except ImportError:
-            raise missing("ray", "ray") from None
+        ray: Any = importlib.import_module("ray")  # by name, so that the types can be checked without it
         quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
         if self.address:
-            reach("ray", self.address)
             try:
                 ray.init(f"ray://{self.address}", **quiet)
             except (ConnectionError, RuntimeError, ImportError) as error:

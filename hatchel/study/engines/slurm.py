@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import threading
@@ -44,16 +45,20 @@ class Slurm(Engine):
     folder: str = "slurm"
     """Where the jobs' scripts and logs go; on a file system that the nodes share."""
 
+    def ready(self) -> None:
+        """Installed, on a login node, and the controller answers."""
+        if importlib.util.find_spec("submitit") is None:
+            raise missing("slurm", "submitit")
+        if shutil.which("sbatch") is None:
+            raise HatchelError("engine slurm: there is no sbatch here; run the study on a login node of the cluster")
+        _live()
+
     @contextmanager
     def open(self) -> Generator[Executor]:
         """An executor over `sbatch`; what is still queued or running at an error or Ctrl-C is cancelled."""
-        try:
-            import submitit
-        except ImportError:
-            raise missing("slurm", "submitit") from None
-        if shutil.which("sbatch") is None:
-            raise HatchelError("engine slurm: there is no sbatch here; run the study on a login node of the cluster")
-        _live()  # is there a controller?
+        self.ready()
+        import submitit
+
         inner = submitit.AutoExecutor(Path(self.folder).resolve(), cluster="slurm", slurm_max_num_timeout=TIMEOUTS)
         inner.update_parameters(name="hatchel", timeout_min=self.minutes, mem_gb=self.memory)
         inner.update_parameters(cpus_per_task=self.threads, slurm_array_parallelism=self.slots)
