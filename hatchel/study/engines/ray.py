@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import logging
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +17,9 @@ from hatchel.study.engines.engine import Engine, missing, reach
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+ATTEMPTS = 3
+"""To connect to a cluster."""
 
 
 class Ray(Engine):
@@ -48,12 +51,7 @@ class Ray(Engine):
         ray: Any = importlib.import_module("ray")  # by name, so that the types can be checked without it
         quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
         if self.address:
-            try:
-                ray.init(f"ray://{self.address}", **quiet)
-            except (ConnectionError, RuntimeError, ImportError) as error:
-                reason = str(error).splitlines()[0].rstrip(".")
-                hint = "if it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
-                raise HatchelError(f"engine ray: {self.address} cannot be used ({reason}); {hint}") from None
+            _connect(ray, self.address, quiet)
         else:
             ray.init("local", num_cpus=self.slots * self.threads, include_dashboard=False, **quiet)
         try:
@@ -65,6 +63,22 @@ class Ray(Engine):
     def slots(self) -> int:
         """Of a cluster started here, the cores; another's size is its own affair."""
         return self.workers or (1 if self.address else max(1, (os.cpu_count() or 1) // self.threads))
+
+
+def _connect(ray: Any, address: str, options: Mapping[str, Any]) -> None:
+    """Now and then the process that a head starts for a client is lost as it forks, and Ray gives up: asked again."""
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            ray.init(f"ray://{address}", **options)
+            return
+        except (ConnectionError, RuntimeError, ImportError) as error:
+            ray.shutdown()
+            if left and "Initialization failure" in str(error):
+                continue
+            lines = [line.strip().rstrip(".:") for line in str(error).splitlines() if line.strip()]
+            reason = ": ".join(dict.fromkeys((lines[0], lines[-1]))) if lines else type(error).__name__
+            hint = "if it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
+            raise HatchelError(f"engine ray: {address} cannot be used ({reason}); {hint}") from None
 
 
 def present_token() -> None:

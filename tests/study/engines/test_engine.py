@@ -117,3 +117,45 @@ def test_a_ray_cluster_is_shown_the_token_that_there_is(
         monkeypatch.setenv(has, "something")
     present_token()
     assert os.environ.get("RAY_AUTH_MODE") == then
+
+
+class Fickle:
+    """A Ray whose head loses the process of its first clients."""
+
+    def __init__(self, *answers: Exception | None) -> None:
+        self.answers, self.calls = list(answers), list[str]()
+
+    def init(self, address: str, **options: object) -> None:
+        self.calls.append(f"init {address}")
+        answer = self.answers.pop(0)
+        if answer is not None:
+            raise answer
+
+    def shutdown(self) -> None:
+        self.calls.append("shutdown")
+
+
+LOST = ConnectionAbortedError("Initialization failure from server:\nTraceback ...\nRuntimeError: startup failed.")
+
+
+@pytest.mark.parametrize(
+    ("answers", "calls", "message"),
+    [
+        ((LOST, None), ["init ray://h:1", "shutdown", "init ray://h:1", "shutdown"], ""),
+        ((LOST,) * 3, ["init ray://h:1", "shutdown"] * 3, "Initialization failure from server: RuntimeError: startup"),
+        ((ConnectionError("no token."),), ["init ray://h:1", "shutdown"], r"cannot be used \(no token\); if it asks"),
+    ],
+)
+def test_a_client_that_ray_has_lost_asks_again(
+    answers: tuple[Exception | None, ...], calls: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fickle = Fickle(*answers)
+    monkeypatch.setitem(sys.modules, "ray", fickle)  # pyright: ignore[reportArgumentType]
+    monkeypatch.setattr(Ray, "ready", lambda self: None)  # pyright: ignore[reportUnknownLambdaType]
+    if message:
+        with pytest.raises(HatchelError, match=message):
+            opened(Ray(address="h:1"))
+    else:
+        with pytest.raises(AssertionError, match="it opened"):
+            opened(Ray(address="h:1"))
+    assert fickle.calls == calls
