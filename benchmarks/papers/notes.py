@@ -30,11 +30,6 @@ NOTES = {
         "penalty of 1000 leaves so short a training little to learn from the images, although its "
         "capacity grows within a third of it."
     ),
-    "recurd-baselines": (
-        "ControlVAE and NVAE were trained again with schedules as short as the training: before, ControlVAE's set "
-        "point had climbed 3 % of its way (error 0.0061, MIG 0.020) and NVAE's warm-up a third (0.0012, 0.005). The "
-        "numbers of the other three are those published before, and the time is that of the two."
-    ),
     "tc-dimension": (
         "The size of the batches and the learning rate are FactorVAE's own, for the paper prints neither; with a rate "
         "of 1e-3 the weakest correlation in 10 dimensions came out twice too high (0.47, one seed). The truths agree. "
