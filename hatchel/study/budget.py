@@ -35,6 +35,8 @@ SCHEDULES: Mapping[str, tuple[str, ...]] = {
     "nvae_lite": ("warmup",),
 }
 """The symbols of a method that are a number of steps."""
+GAINS: Mapping[str, tuple[str, ...]] = {"control_vae": ("ki",), "dynamic_vae": ("ki",)}
+"""Those that add up from step to step: of a short training, each step has to do as much more."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +72,19 @@ class Budget:
         return [Trained(seed=seed, run=spec, **rest) for seed in range(seeds or self.seeds)]
 
 
-def schedule(method: str, steps: int) -> dict[str, int]:
+def schedule(method: str, steps: int) -> dict[str, float]:
     """A method's schedules, shortened in proportion where it is trained for fewer steps than in the papers.
 
-    >>> schedule("annealed_vae", 3_000), schedule("annealed_vae", 300_000), schedule("vae", 3_000)
-    ({'climb': 1000}, {}, {})
+    >>> schedule("control_vae", 3_000), schedule("control_vae", 300_000), schedule("vae", 3_000)
+    ({'climb': 1000, 'ki': 0.1}, {}, {})
     """
-    names = SCHEDULES.get(method, ()) if steps < PAPER_STEPS else ()
+    if steps >= PAPER_STEPS:
+        return {}
     own = Preset.members()[method]()
-    return {name: max(1, round(getattr(own, name) * steps / PAPER_STEPS)) for name in names}
+    shorter: dict[str, float] = {
+        n: max(1, round(getattr(own, n) * steps / PAPER_STEPS)) for n in SCHEDULES.get(method, ())
+    }
+    return shorter | {n: getattr(own, n) * PAPER_STEPS / steps for n in GAINS.get(method, ())}
 
 
 def critic(scale: Scale) -> dict[str, Any]:

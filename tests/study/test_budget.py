@@ -5,7 +5,7 @@ import pytest
 from hatchel.data.dsprites import DSprites
 from hatchel.data.xy_squares import XYSquares
 from hatchel.presets.preset import Preset
-from hatchel.study.budget import LAPTOP, SCHEDULES, SMOKE, Budget, critic, schedule, sprites
+from hatchel.study.budget import GAINS, LAPTOP, SCHEDULES, SMOKE, Budget, critic, schedule, sprites
 
 
 def test_laptop_is_what_its_words_say():
@@ -33,9 +33,19 @@ def test_seeds(seeds):
 @pytest.mark.parametrize("method", SCHEDULES)
 def test_schedules_take_the_share_of_a_short_training_that_they_take_of_the_papers(method):
     own = Preset.members()[method]()
-    assert schedule(method, 3_000) == {name: getattr(own, name) // 100 for name in SCHEDULES[method]}
+    shorter = {name: getattr(own, name) // 100 for name in SCHEDULES[method]}
+    stronger = {name: getattr(own, name) * 100 for name in GAINS.get(method, ())}
+    assert schedule(method, 3_000) == pytest.approx(shorter | stronger)
     assert schedule(method, 300_000) == {}
-    assert min(schedule(method, 3).values()) == 1
+    assert min(schedule(method, 3)[name] for name in SCHEDULES[method]) == 1
+
+
+def test_a_controller_gets_as_far_in_a_short_training():
+    """An error of one nat takes DynamicVAE's beta from 150 to 0 in 150,000 steps of 300,000, or 1,500 of 3,000."""
+    for steps in (300_000, 3_000):
+        (cell,) = Budget(steps=steps, seeds=1).cells("dynamic_vae", XYSquares(size=16))
+        weight = cell.run.objective["kl"].weight
+        assert weight.ki * steps / 2 == pytest.approx(weight.initial)
 
 
 def test_a_short_annealed_run_reaches_its_capacity():
