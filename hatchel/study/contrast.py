@@ -27,22 +27,22 @@ def differences(rows: Sequence[Row], over: str, columns: Sequence[Column], score
     labels = list(dict.fromkeys(label for row in rows for label in row.labels))
     others = [label for label in labels if label != over]
     first = rows[0].labels.get(over, "")
-    shown = [replace(c, published={}) for c in columns if any(c.name in row.values for row in rows)]
-    lines: list[Line] = []
+    found: dict[tuple[Label, ...], dict[str, Measured | None]] = {}
     for rest, group in groups(rows, *others).items():
-        found = {key: list(members) for (key,), members in groups(group, over).items()}
-        reference = found.pop(first, [])
-        for key, members in found.items():
-            ours = tuple(_difference(members, reference, c.name) for c in shown)
-            if any(ours):
-                named: dict[str, Label] = {**dict(zip(others, rest, strict=True)), over: key}
-                better = probability(members, reference, score)
-                lines.append(Line(tuple(named[label] for label in labels), (*ours, better), (None,) * (len(shown) + 1)))
-    if not lines:
+        members = {key: part for (key,), part in groups(group, over).items()}
+        reference = members.pop(first, [])
+        for key, own in members.items():
+            named: dict[str, Label] = {**dict(zip(others, rest, strict=True)), over: key}
+            measured = {c.name: _difference(own, reference, c.name) for c in columns}
+            if any(measured.values()):
+                found[tuple(named[n] for n in labels)] = {**measured, "": probability(own, reference, score)}
+    if not found:
         return None
     heading = next((c.heading for c in columns if c.name == score), score)
-    wins = Column("", f"P(better {heading})", digits=2)
-    return Table(f"Difference from {first}, paired over seeds", tuple(labels), (*shown, wins), tuple(lines))
+    shown = [replace(c, published={}) for c in columns if any(line[c.name] for line in found.values())]
+    shown.append(Column("", f"P(better {heading})", digits=2))
+    lines = [Line(key, tuple(line[c.name] for c in shown), (None,) * len(shown)) for key, line in found.items()]
+    return Table(f"Difference from {first}, paired over seeds", tuple(labels), tuple(shown), tuple(lines))
 
 
 def probability(first: Sequence[Row], second: Sequence[Row], score: str) -> Measured | None:
