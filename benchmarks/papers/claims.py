@@ -1,14 +1,15 @@
 """What a paper claims, held against runs of our own: the part that the five commands of this folder share.
 
-Each command runs its studies at `laptop` scale (10 to 20 minutes a study on two cores; what is done is not
-done again), prints every table with its intervals and every claim with its verdict, and ends with 0 whatever the
-outcome: a claim that does not hold here is a finding, not a mistake.
+Each command runs the cells of its studies that decide the paper's main claims, at `laptop` scale, in about 20 minutes
+on two cores (`--all`: every cell; what is done is not done again). It prints every table with its intervals and every
+claim with its verdict, and ends with 0 whatever the outcome: a claim that does not hold here is a finding, no mistake.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +19,27 @@ from hatchel.study.progress import watched
 from hatchel.study.report import markdown
 from hatchel.study.runner import run_cells
 from hatchel.study.store import Store, machine
-from hatchel.study.study import Study
+from hatchel.study.study import Study, chosen_of
 
 
-def main(about: str | None, *names: str, data: str = "all") -> None:
+def main(about: str | None, studies: Mapping[str, Sequence[str]]) -> None:
+    """Studies by name, with the labels (LABEL=VALUE) of the cells that decide; all of them where none is named."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", choices=("smoke", "laptop", "paper"), default="laptop")
     parser.add_argument("--store", type=Path, default=Path("studies"), help="where records are kept [studies]")
     parser.add_argument("--engine", default="local", help="local, here, dask, ray or slurm [local]")
     parser.add_argument("--seeds", type=int, help="in place of the scale's own number")
-    parser.add_argument("--data", default=data, help=f"of studies on several data sets this one, or all [{data}]")
+    parser.add_argument("--all", action="store_true", help="every cell of the studies, not the deciding ones alone")
     options = parser.parse_args()
     store, failed = Store(options.store).create(), 0
-    for name in names:
+    for name, deciding in studies.items():
         study = decode(Study, name)
-        entries = [
-            e
-            for e in study.entries(options.scale, options.seeds)
-            if options.data in ("all", e.labels.get("data", options.data))
-        ]
+        entries = study.entries(options.scale, options.seeds)
         store.write_study(name, options.scale, entries)
+        chosen = entries if options.all or options.scale == "smoke" else chosen_of(entries, deciding)
         engine: Any = decode(Engine, options.engine)
         with watched() as tell:
-            tally = run_cells([e.cell for e in entries], store, engine, tell=tell)
+            tally = run_cells([e.cell for e in chosen], store, engine, tell=tell)
         failed += tally.failed
         print(markdown(study, store.rows(entries), options.scale, machine()), flush=True)
     sys.exit(1 if failed else 0)

@@ -3,4 +3,10 @@
 from claims import main
 
 if __name__ == "__main__":
-    main(__doc__, "devae-comparison", "devae-highdim")
+    main(
+        __doc__,
+        {
+            "devae-comparison": ["method=DeVAE", "method=beta-VAE 4", "method=beta-VAE 10"],
+            "devae-highdim": [],
+        },
+    )

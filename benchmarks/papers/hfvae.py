@@ -3,4 +3,10 @@
 from claims import main
 
 if __name__ == "__main__":
-    main(__doc__, "hfvae-discrete", "hfvae-features", data="MNIST")
+    main(
+        __doc__,
+        {
+            "hfvae-discrete": ["data=MNIST"],
+            "hfvae-features": ["data=MNIST"],
+        },
+    )

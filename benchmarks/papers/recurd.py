@@ -3,4 +3,11 @@
 from claims import main
 
 if __name__ == "__main__":
-    main(__doc__, "recurd-table2", "recurd-layers", "recurd-cost", data="dSprites")
+    main(
+        __doc__,
+        {
+            "recurd-table2": ["data=dSprites", "method=RecurD", "method=beta-VAE 4", "method=FactorVAE"],
+            "recurd-layers": ["method=RecurD-1"],
+            "recurd-cost": [],
+        },
+    )

@@ -3,4 +3,10 @@
 from claims import main
 
 if __name__ == "__main__":
-    main(__doc__, "tc-disparity", "disintegration")
+    main(
+        __doc__,
+        {
+            "tc-disparity": ["method=FactorVAE", "method=RTC-VAE"],
+            "disintegration": ["method=FactorVAE", "method=RTC-VAE"],
+        },
+    )

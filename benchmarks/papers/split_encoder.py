@@ -3,4 +3,10 @@
 from claims import main
 
 if __name__ == "__main__":
-    main(__doc__, "split-encoder", "split-violation")
+    main(
+        __doc__,
+        {
+            "split-encoder": [],
+            "split-violation": [],
+        },
+    )

@@ -116,10 +116,11 @@ def run(
     from hatchel.study.progress import watched
     from hatchel.study.runner import run_cells
     from hatchel.study.store import Store
+    from hatchel.study.study import chosen_of
 
     study = _study(target, plugin)
     entries = study.entries(scale, seeds)
-    chosen = _only(entries, only)
+    chosen = chosen_of(entries, only or ())
     cells = [entry.cell for entry in chosen]
     kept, where = Store(store), engine_from(engine, workers, engine_set)
     if dry_run:
@@ -213,29 +214,6 @@ def _study(target: str, plugin: list[Path] | None) -> Study:
 
     load_plugins(plugin)
     return read_study(target)
-
-
-def _only(entries: list[Entry], wanted: list[str] | None) -> list[Entry]:
-    """The entries with one of the values that were named for each label."""
-    from hatchel.errors import HatchelError, unknown
-
-    chosen: dict[str, list[str]] = {}
-    for text in wanted or ():
-        label, equals, value = text.partition("=")
-        if not equals:
-            raise HatchelError(f"--only {text}: expected LABEL=VALUE, such as method=RecurD")
-        chosen.setdefault(label, []).append(value)
-    for label, values in chosen.items():
-        known = list(dict.fromkeys(f"{e.labels[label]}" for e in entries if label in e.labels))
-        if not known:
-            raise unknown("label", label, {name for e in entries for name in e.labels}, where="--only")
-        for value in values:
-            if value not in known:
-                raise unknown(label, value, known, where="--only")
-    found = [e for e in entries if all(f"{e.labels.get(label)}" in values for label, values in chosen.items())]
-    if not found:
-        raise HatchelError(f"--only {' '.join(wanted or ())}: no cell has all of these labels")
-    return found
 
 
 def _load_data(entries: list[Entry]) -> None:

@@ -52,6 +52,10 @@ class Costed(Cell):
     channels: int = 3
     """Of its images of 64 pixels: the paper's are coloured."""
 
+    def trainings(self) -> tuple[RunSpec, ...]:
+        """None."""
+        return ()
+
     def compute(self, place: Place) -> Record:
         """Millions of parameters and of multiplications an image; milliseconds to encode 64 images."""
         keep_memory()

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from hatchel.errors import HatchelError, unknown
 from hatchel.spec import Spec
 from hatchel.study.store import Entry, Row
 from hatchel.study.table import Table
@@ -52,3 +53,24 @@ class Study(Spec, ABC, family="study", home="hatchel.studies"):
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """What the paper claims, held against the rows."""
         return []
+
+
+def chosen_of(entries: Sequence[Entry], wanted: Sequence[str]) -> list[Entry]:
+    """The entries with one of the values that were named for each label: LABEL=VALUE, as many as there are."""
+    chosen: dict[str, list[str]] = {}
+    for text in wanted:
+        label, equals, value = text.partition("=")
+        if not equals:
+            raise HatchelError(f"--only {text}: expected LABEL=VALUE, such as method=RecurD")
+        chosen.setdefault(label, []).append(value)
+    for label, values in chosen.items():
+        known = list(dict.fromkeys(f"{e.labels[label]}" for e in entries if label in e.labels))
+        if not known:
+            raise unknown("label", label, {name for e in entries for name in e.labels}, where="--only")
+        for value in values:
+            if value not in known:
+                raise unknown(label, value, known, where="--only")
+    found = [e for e in entries if all(f"{e.labels.get(label)}" in values for label, values in chosen.items())]
+    if not found:
+        raise HatchelError(f"--only {' '.join(wanted)}: no cell has all of these labels")
+    return found

@@ -103,3 +103,9 @@ def test_parameters():
     # Each of the paper's figures stands beside a line of ours.
     assert PAPER.keys() | PAPER_MACS.keys() <= METHODS.keys()
     assert PAPER_SECONDS.keys() <= set(TRAINED.values())
+
+
+def test_what_is_counted_is_not_trained():
+    """An estimate of the time would count it."""
+    entries = decode(Study, "recurd-cost").entries("laptop", 1)
+    assert {e.labels["what"]: bool(e.cell.trainings()) for e in entries} == {"counted": False, "trained": True}
