@@ -97,7 +97,7 @@ LAPTOP = Budget(steps=3_000, seeds=3, batch_size=32, lr=1e-3)
 SMOKE_WORDS = "3 steps on 64 images of a moving square: shows that it runs, says nothing"
 LAPTOP_WORDS = (
     "3,000 steps of 32 images, dSprites at 32 px, learning rate 1e-3, conv network, D = 10, "
-    "discriminators of 256 units, 3 seeds"
+    "discriminators of 256 units, schedules as short as the training, 3 seeds"
 )
 
 
