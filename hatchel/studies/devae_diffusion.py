@@ -64,6 +64,9 @@ class DeVAEDiffusion(Comparison, kind="devae-diffusion"):
         result = dict(super().figures(rows))
         if panels:
             figure = grid_of(panels, panel, across=len(panels), height=2.6, width=9.0)
+            top = max(axes.get_ylim()[1] for axes in figure.axes)
+            for axes in figure.axes:
+                axes.set_ylim(0, top)  # to be compared
             handles, labels = figure.axes[0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=6, **LEGEND)
             result["Information about each factor over training"] = figure

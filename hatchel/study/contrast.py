@@ -80,7 +80,9 @@ def agreement(rows: Sequence[Row], headings: Mapping[str, str]) -> dict[str, Any
 
     drawn: dict[str, Any] = {}
     for ending, group in _by_data(rows):
-        present = {name: text for name, text in headings.items() if any(name in row.values for row in group)}
+        # What most runs lack, such as the score of a layer that one method has, would leave the others out.
+        counts = {name: sum(name in row.values for row in group) for name in headings}
+        present = {name: text for name, text in headings.items() if 2 * counts[name] > len(group)}
         whole = [row for row in group if all(name in row.values for name in present)]
         if len(present) > 2 and len(whole) >= RUNS:
             found = rank_correlation({name: [row.values[name] for row in whole] for name in present})

@@ -80,6 +80,8 @@ def test_scores_that_rank_alike_and_the_other_way_round():
     assert numbers(figure) == [["1.00", "-1.00"], ["1.00", "-1.00"], ["-1.00", "-1.00"]]
     shade = figure.axes[0].collections[0].get_array()[..., 3]
     assert np.allclose(shade, 1 - np.eye(3))  # as strong, whatever the sign
+    runs[0] = replace(runs[0], values={**runs[0].values, "no": 1.0})  # one run alone has it: left out
+    assert list(agreement(runs, {"mig": "MIG", "dci": "DCI", "reconstruction": "error", "no": "rare"})) == list(drawn)
     assert agreement(runs[:5], {"mig": "MIG", "dci": "DCI", "reconstruction": "error"}) == {}
 
 
