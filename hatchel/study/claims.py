@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hatchel.metrics.statistics import over_seeds, paired_difference
-from hatchel.study.rows import Measured, measured
+from hatchel.study.rows import Measured, measured, paired
 from hatchel.study.store import Row
 from hatchel.study.study import Claim
 
@@ -77,18 +77,16 @@ def _decided(
     holds: Callable[[float, float], bool],
     fails: Callable[[float, float], bool],
 ) -> Claim:
-    a = {r.seed: r.values[value] for r in first if value in r.values}
-    b = {r.seed: r.values[beside] for r in second if beside in r.values}
-    seeds = sorted(a.keys() & b.keys())
-    if not seeds:
+    pairs = paired(first, second, value, beside)
+    if not pairs:
         return Claim(text, None, NOTHING)
     ours, theirs = measured(first, value), measured(second, beside)
     shown = f"{_text(ours)} against {_text(theirs)}"
-    if len(seeds) < ENOUGH:
-        return Claim(text, None, f"{shown}; {len(seeds)} seed{'s' if len(seeds) > 1 else ''}, too few to decide")
-    found = paired_difference([a[s] for s in seeds], [b[s] for s in seeds])
+    if len(pairs) < ENOUGH:
+        return Claim(text, None, f"{shown}; {len(pairs)} seed{'s' if len(pairs) > 1 else ''}, too few to decide")
+    found = paired_difference([a for a, _ in pairs], [b for _, b in pairs])
     low, high = found.interval.low, found.interval.high
-    evidence = f"{shown}; difference {found.value:.3f} [{low:.3f}, {high:.3f}] over {len(seeds)} seeds"
+    evidence = f"{shown}; difference {found.value:.3f} [{low:.3f}, {high:.3f}] over {len(pairs)} seeds"
     return Claim(text, True if holds(low, high) else False if fails(low, high) else None, evidence)
 
 

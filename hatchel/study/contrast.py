@@ -11,7 +11,7 @@ import numpy as np
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.statistics import paired_difference, probability_of_improvement, rank_correlation
 from hatchel.study.cells.trained import metric_of
-from hatchel.study.rows import Measured, column, groups
+from hatchel.study.rows import Measured, column, groups, paired
 from hatchel.study.store import Label, Row
 from hatchel.study.table import Column, Line, Table
 
@@ -111,9 +111,8 @@ def _without(labels: Mapping[str, Label], name: str) -> dict[str, Label]:
 
 
 def _difference(first: Sequence[Row], second: Sequence[Row], name: str) -> Measured | None:
-    a, b = ({r.seed: r.values[name] for r in part if name in r.values} for part in (first, second))
-    seeds = sorted(a.keys() & b.keys())
-    if len(seeds) < 2:
+    pairs = paired(first, second, name)
+    if len(pairs) < 2:
         return None
-    found = paired_difference([a[s] for s in seeds], [b[s] for s in seeds])
-    return Measured(found.value, found.interval.low, found.interval.high, len(seeds))
+    found = paired_difference([a for a, _ in pairs], [b for _, b in pairs])
+    return Measured(found.value, found.interval.low, found.interval.high, len(pairs))

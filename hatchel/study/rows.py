@@ -53,6 +53,13 @@ def column(rows: Iterable[Row], name: str) -> list[float]:
     return [r.values[name] for r in sorted(rows, key=lambda r: r.seed) if name in r.values]
 
 
+def paired(first: Iterable[Row], second: Iterable[Row], name: str, beside: str = "") -> list[tuple[float, float]]:
+    """A value of the first and one of the second (of the same name, if no other is said), for every seed of both."""
+    a = {r.seed: r.values[name] for r in first if name in r.values}
+    b = {r.seed: r.values[beside or name] for r in second if (beside or name) in r.values}
+    return [(a[seed], b[seed]) for seed in sorted(a.keys() & b.keys())]
+
+
 def measured(rows: Sequence[Row], name: str) -> Measured | None:
     """The mean of a value over the rows, with a 95 % bootstrap interval over seeds; None where no row has it."""
     values = column(rows, name)
