@@ -22,7 +22,7 @@ class RecurDDepth(Comparison, kind="recurd-depth"):
     paper = "000 Fig. 4"
     scales = {
         "smoke": SMOKE_WORDS,
-        "laptop": f"{LAPTOP_WORDS}; RecurD's own encoders",
+        "laptop": f"{LAPTOP_WORDS}; RecurD's own encoders, D = 8, 8 and 16",
         "paper": "300,000 steps of 64 images at 64 px, 5 seeds",
     }
     budgets = {

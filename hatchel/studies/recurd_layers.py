@@ -23,7 +23,7 @@ class RecurDLayers(Comparison, kind="recurd-layers"):
     paper = "000 Table 8, Fig. 1"
     scales = {
         "smoke": SMOKE_WORDS,
-        "laptop": f"{LAPTOP_WORDS} (D = 8, RecurD's own encoders; the runs of recurd-depth)",
+        "laptop": f"{LAPTOP_WORDS} (RecurD's own encoders, D = 8 and 16; the runs of recurd-depth)",
         "paper": "300,000 steps of 64 images at 64 px, 5 seeds (the paper: 3DShapes)",
     }
     budgets = {

@@ -40,18 +40,22 @@ def near(text: str, first: Sequence[Row], second: Sequence[Row], value: str, bes
 def every(text: str, found: Mapping[str, Claim]) -> Claim:
     """A claim against several others at once: it holds if it holds against each, and does not if it fails against one.
 
+    One that was not run leaves it undecided.
+
     >>> every("A is best.", {"B": Claim("", True, "3 to 1"), "C": Claim("", None, "3 to 2")}).evidence
     'so against B; undecided against C'
     """
     known = {name: claim for name, claim in found.items() if claim.evidence != NOTHING}
     if not known:
         return Claim(text, None, NOTHING)
-    outcomes = {claim.holds for claim in known.values()}
+    outcomes = {claim.holds for claim in found.values()}
     parts: list[str] = []
     for holds, words in ((True, "so against"), (False, "not so against"), (None, "undecided against")):
         # The numbers of what speaks against it; the others' are in the table of differences.
         names = [f"{n} ({c.evidence})" if holds is False else n for n, c in known.items() if c.holds is holds]
         parts += [f"{words} {', '.join(names)}"] if names else []
+    missing = [name for name in found if name not in known]
+    parts += [f"not run: {', '.join(missing)}"] if missing else []
     return Claim(text, False if False in outcomes else None if None in outcomes else True, "; ".join(parts))
 
 
