@@ -44,10 +44,11 @@ test: $(READY_DEV)  ## all tests, warnings as errors, doctests included; TESTS="
 test-cluster: $(READY_CLUSTER)  ## studies on Ray and on a real Slurm started here (Debian; needs root or sudo, installs both)
 	HATCHEL_TEST_CLUSTER=1 $(BIN)/python -m pytest tests/cluster $(TESTS)
 
-check: $(READY_DEV)  ## ruff, ruff format, pyright (strict on the package)
+check: $(READY_DEV)  ## ruff, ruff format, pyright (strict on the package), import-linter (packages import only from those before them)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/lint-imports --no-logo
 
 format: $(READY_DEV)  ## let ruff put things right
 	$(BIN)/ruff check --fix .

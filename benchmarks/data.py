@@ -28,8 +28,8 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
+from hatchel.core.memory import keep_memory
 from hatchel.data import load
-from hatchel.training.memory import keep_memory
 
 ROUNDS, SECONDS = 6, 0.25
 BATCHES = (64, 256, 1024)

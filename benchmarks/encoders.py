@@ -27,12 +27,12 @@ import time
 
 import torch
 
-from hatchel.model import System
-from hatchel.presets.preset import preset
-from hatchel.spec import updated
+from hatchel.core.memory import keep_memory
+from hatchel.core.spec import updated
+from hatchel.methods.method import preset
 from hatchel.training.cost import cost
 from hatchel.training.loop import make_optimizer
-from hatchel.training.memory import keep_memory
+from hatchel.training.model import System
 from hatchel.training.spec import RunSpec, build
 
 PLAIN = {"decoder": "deconv", "likelihood": "bernoulli"}

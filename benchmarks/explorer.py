@@ -32,9 +32,9 @@ def serve(pipe: Connection) -> None:
     from hatchel.data.xy_squares import XYSquares
     from hatchel.explorer.gallery import Gallery
     from hatchel.explorer.server import Listening
-    from hatchel.presets.preset import preset
-    from hatchel.run import Run
+    from hatchel.methods.method import preset
     from hatchel.training.checkpoint import Description
+    from hatchel.training.run import Run
     from hatchel.training.spec import build, resolved
 
     data = XYSquares(size=64).load()

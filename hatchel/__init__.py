@@ -12,22 +12,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hatchel.errors import HatchelError
-    from hatchel.presets.preset import preset
-    from hatchel.run import Run, train
+    from hatchel.api.disentangler import Disentangler
+    from hatchel.core.errors import HatchelError
+    from hatchel.methods.method import preset
+    from hatchel.training.run import Run, train
     from hatchel.training.spec import RunSpec
-    from hatchel.transformer import Disentangler
 
-__version__ = "0.1.0"
-__all__ = ["Disentangler", "HatchelError", "Run", "RunSpec", "preset", "train"]
+from hatchel.core.version import __version__
+
+__all__ = ["Disentangler", "HatchelError", "Run", "RunSpec", "__version__", "preset", "train"]
 
 _PLACES = {
-    "Disentangler": "hatchel.transformer",
-    "HatchelError": "hatchel.errors",
-    "Run": "hatchel.run",
+    "Disentangler": "hatchel.api.disentangler",
+    "HatchelError": "hatchel.core.errors",
+    "Run": "hatchel.training.run",
     "RunSpec": "hatchel.training.spec",
-    "preset": "hatchel.presets.preset",
-    "train": "hatchel.run",
+    "preset": "hatchel.methods.method",
+    "train": "hatchel.training.run",
 }
 
 

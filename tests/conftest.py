@@ -11,7 +11,7 @@ import torch
 from hatchel.latents.diagonal import DiagonalGaussian
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian, Group
-from hatchel.trace import Generated, Labelled, Trace
+from hatchel.objective.trace import Generated, Labelled, Trace
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from hatchel.cli.main import app
-from hatchel.presets.preset import Preset
-from hatchel.run import Run
-from hatchel.terms.term import Term
+from hatchel.methods.method import Method
+from hatchel.objective.term import Term
+from hatchel.training.run import Run
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -25,7 +25,7 @@ def test_the_order_of_the_readme() -> None:
 
 
 def test_every_method_is_in_the_table() -> None:
-    for kind, member in Preset.members().items():
+    for kind, member in Method.members().items():
         row = next(line for line in README.splitlines() if f"| `{kind}` |" in line).replace("\\|", "|")
         assert member.paper in row
         assert member.verified in row

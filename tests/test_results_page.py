@@ -18,13 +18,13 @@ ROOT = Path(__file__).parents[1]
 PAGE = """# Results
 
 | [other](#other-paper-1) | laptop | 3 | 1 |  |  |
-| [tc-dimension](#tc-dimension-paper-001-table-1) | laptop | 1 |  |  | 6 |
+| [tc-dimension](#tc-dimension-wu-et-al-2023-table-1) | laptop | 1 |  |  | 6 |
 
 ## other (paper 1)
 
 As it was.
 
-## tc-dimension (paper 001 Table 1)
+## tc-dimension (Wu et al. 2023, Table 1)
 
 Old.
 """

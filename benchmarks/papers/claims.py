@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hatchel.spec import decode
+from hatchel.core.spec import from_dict
 from hatchel.study.engines.engine import Engine
 from hatchel.study.progress import watched
 from hatchel.study.report import markdown
@@ -33,11 +33,11 @@ def main(about: str | None, studies: Mapping[str, Sequence[str]]) -> None:
     options = parser.parse_args()
     store, failed = Store(options.store).create(), 0
     for name, deciding in studies.items():
-        study = decode(Study, name)
+        study = from_dict(Study, name)
         entries = study.entries(options.scale, options.seeds)
         store.write_study(name, options.scale, entries)
         chosen = entries if options.all or options.scale == "smoke" else chosen_of(entries, deciding)
-        engine: Any = decode(Engine, options.engine)
+        engine: Any = from_dict(Engine, options.engine)
         with watched() as tell:
             tally = run_cells([e.cell for e in chosen], store, engine, tell=tell)
         failed += tally.failed

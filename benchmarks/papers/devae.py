@@ -1,4 +1,4 @@
-"""DeVAE (paper 001): equal MIG at all layers, reconstruction at the first; a thousand dimensions."""
+"""DeVAE (Wu et al. 2023): equal MIG at all layers, reconstruction at the first; a thousand dimensions."""
 
 from claims import main
 

@@ -1,4 +1,4 @@
-"""HFVAE (paper 003) on real MNIST: classes in the discrete variable, style that keeps the digit, unused dimensions."""
+"""HFVAE (Esmaeili et al. 2019) on real MNIST: classes in the discrete variable, style that keeps the digit."""
 
 from claims import main
 

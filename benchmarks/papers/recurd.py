@@ -1,4 +1,4 @@
-"""RecurD (paper 000): reconstruction and disentanglement against the baselines, by layer, and the cost."""
+"""RecurD (Chen et al. 2022): reconstruction and disentanglement against the baselines, by layer, and the cost."""
 
 from claims import main
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from notes import NOTES
 
-from hatchel.files import read_json
-from hatchel.spec import decode
+from hatchel.core.files import read_json
+from hatchel.core.spec import from_dict
 from hatchel.study.report import facts, slug, summary, verdict, write_report
 from hatchel.study.store import Row, Store
 from hatchel.study.study import Scale, Study
@@ -52,7 +52,7 @@ def main() -> None:
     lines, sections = published(page.read_text(encoding="utf-8")) if page.is_file() else ({}, {})
     for made in store.studies():
         name, scale = made["study"], made["scale"]
-        rows = store.rows(decode(Study, name).entries(scale))
+        rows = store.rows(from_dict(Study, name).entries(scale))
         if rows and scale != "smoke":
             lines[name] = line(name, scale, rows)
             sections[name] = section(store, name, scale, rows, options.out / "results")
@@ -73,7 +73,7 @@ def restore(store: Store, folder: Path) -> int:
     for file in sorted(folder.glob("*/records.json.gz")):
         body = read_json(file.with_name("results.json"))
         scale = body["facts"]["Scale"].partition(":")[0]
-        entries = decode(Study, body["study"]).entries(scale)
+        entries = from_dict(Study, body["study"]).entries(scale)
         store.write_study(body["study"], scale, entries)
         wanted = {e.cell.digest() for e in entries}
         for record in json.loads(gzip.decompress(file.read_bytes())):
@@ -85,7 +85,7 @@ def restore(store: Store, folder: Path) -> int:
 
 def line(name: str, scale: Scale, rows: Sequence[Row]) -> str:
     """One study in the table at the top."""
-    study = decode(Study, name)
+    study = from_dict(Study, name)
     found = [claim.holds for claim in study.claims(rows)]
     counts = (str(found.count(holds) or "") for holds in (True, False, None))
     seeds = len({r.seed for r in rows})
@@ -95,12 +95,12 @@ def line(name: str, scale: Scale, rows: Sequence[Row]) -> str:
 
 def title(name: str, study: Study) -> str:
     """Over a study."""
-    return f"{name} (paper {study.paper})"
+    return f"{name} ({study.paper})"
 
 
 def section(store: Store, name: str, scale: Scale, rows: Sequence[Row], out: Path) -> str:
     """One study: its facts, its claims, its tables and figures."""
-    study = decode(Study, name)
+    study = from_dict(Study, name)
     entries = study.entries(scale)
     where = made_on(store, rows)
     write_report(study, rows, scale, out / name, machine=where)

@@ -1,4 +1,4 @@
-"""RTC-VAE (paper 004): means as independent as samples, where FactorVAE's are not."""
+"""RTC-VAE (Cheng et al. 2020): means as independent as samples, where FactorVAE's are not."""
 
 from claims import main
 

@@ -1,4 +1,4 @@
-"""Split Encoder (paper 002): MIG and reconstruction against the plain encoder, and both violations."""
+"""Split Encoder (2019): MIG and reconstruction against the plain encoder, and both violations."""
 
 from claims import main
 

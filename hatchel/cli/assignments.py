@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from hatchel.errors import HatchelError, unknown
+from hatchel.core.errors import HatchelError, unknown
 
 
 def parse(arguments: Sequence[str]) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def parse(arguments: Sequence[str]) -> dict[str, Any]:
 
 def load_plugins(files: Sequence[Path] | None) -> None:
     """Import the files given with --plugin."""
-    from hatchel.plugins import load_file
+    from hatchel.core.plugins import load_file
 
     for file in files or ():
         load_file(file)
@@ -40,8 +40,8 @@ def load_plugins(files: Sequence[Path] | None) -> None:
 
 def read_spec(target: str, arguments: Sequence[str]) -> Any:
     """The RunSpec that a preset's name or a YAML/JSON file describes, with the assignments applied."""
-    from hatchel.presets.preset import Preset
-    from hatchel.spec import decode, updated
+    from hatchel.core.spec import from_dict, updated
+    from hatchel.methods.method import Method
     from hatchel.training.spec import RunSpec
 
     changes = parse(arguments)
@@ -49,18 +49,18 @@ def read_spec(target: str, arguments: Sequence[str]) -> Any:
     if path.suffix in (".yaml", ".yml", ".json"):
         body = _read_file(path)
         if "preset" not in body:
-            return updated(decode(RunSpec, body), _checked(changes, ()))
+            return updated(from_dict(RunSpec, body), _checked(changes, ()))
         target = str(body.pop("preset"))
         changes = {**body, **changes}
-    members = Preset.members()
+    members = Method.members()
     if target not in members:
         raise unknown("preset", target, members)
     symbols = [f.name for f in dataclasses.fields(members[target])]
-    method = decode(Preset, {"kind": target, **{k: v for k, v in changes.items() if k in symbols}})
+    method = from_dict(Method, {"kind": target, **{k: v for k, v in changes.items() if k in symbols}})
     data = changes.pop("data", "dsprites")
     from hatchel.data.source import Source
 
-    spec = method.run(decode(Source, data, "data"))
+    spec = method.run(from_dict(Source, data, "data"))
     return updated(spec, _checked({k: v for k, v in changes.items() if k not in symbols}, symbols))
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 
 if TYPE_CHECKING:
     from hatchel.study.cell import Cell
@@ -67,7 +67,7 @@ def by_labels(entries: Sequence[Entry]) -> dict[tuple[Any, ...], list[Entry]]:
 
 def standing(kept: Store, cell: Cell) -> str:
     """done, failed, waiting, or running: some process holds its lock."""
-    from hatchel.files import claimed
+    from hatchel.core.files import claimed
 
     digest = cell.digest()
     status, lock = kept.status(digest), kept.place(digest) / "lock"

@@ -50,9 +50,9 @@ def get(
     folder: Annotated[Path | None, typer.Option(help="Where to put them; by default the data folder.")] = None,
 ) -> None:
     """Fetch the files of a data set: mirrors in turn, resumed, verified."""
+    from hatchel.core.errors import HatchelError
     from hatchel.data.download import fetch
     from hatchel.data.files import data_folder
-    from hatchel.errors import HatchelError
 
     source = _source(kind)
     owner = source.shares or kind
@@ -118,8 +118,8 @@ def show(
 
 
 def _source(kind: str) -> type[Source]:
+    from hatchel.core.errors import unknown
     from hatchel.data.source import Source
-    from hatchel.errors import unknown
 
     if kind not in Source.members():
         raise unknown("dataset", kind, Source.members())
@@ -129,8 +129,8 @@ def _source(kind: str) -> type[Source]:
 def _load(name: str, options: list[str] | None) -> Dataset:
     import yaml
 
+    from hatchel.core.errors import HatchelError
     from hatchel.data.source import load
-    from hatchel.errors import HatchelError
 
     values: dict[str, Any] = {}
     for option in options or []:

@@ -25,8 +25,8 @@ def evaluate(
     from hatchel.cli.assignments import load_plugins
 
     load_plugins(plugin)
-    from hatchel.evaluation import evaluate as measure
-    from hatchel.run import Run
+    from hatchel.evaluation.evaluation import evaluate as measure
+    from hatchel.training.run import Run
 
     result = measure(Run.load(run, "auto"), metrics, items=items, bootstrap=bootstrap, seed=seed, layers=layers)
     if as_json:

@@ -31,13 +31,13 @@ def explore(
     [bold]hatchel explore runs/mine[/]   [bold]hatchel explore runs/mine runs/other[/]   [bold]… --static page/[/]
     """
     from hatchel.cli.assignments import load_plugins
-    from hatchel.errors import HatchelError
+    from hatchel.core.errors import HatchelError
 
     load_plugins(plugin)
     if static is None and runtime is not None:
         raise HatchelError("--runtime: is only used together with --static FOLDER")
     from hatchel.explorer.gallery import Gallery
-    from hatchel.run import Run
+    from hatchel.training.run import Run
 
     runs = [Run.load(folder) for folder in (run, other) if folder is not None]
     if static is not None:

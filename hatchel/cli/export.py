@@ -31,7 +31,7 @@ def export(
 
     [bold]hatchel export runs/mine --onnx out[/]   [bold]hatchel export runs/mine --hub card --push me/my-model[/]
     """
-    from hatchel.errors import HatchelError
+    from hatchel.core.errors import HatchelError
 
     targets = [folder for folder in (onnx, torchscript, safetensors, hub) if folder is not None]
     if not targets:
@@ -46,7 +46,7 @@ def export(
     from hatchel.export import safetensors as to_safetensors
     from hatchel.export import torchscript as to_torchscript
     from hatchel.export.folder import Exported, check_target
-    from hatchel.run import Run
+    from hatchel.training.run import Run
 
     loaded = Run.load(run)
     # Before any work is done.

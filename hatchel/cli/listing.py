@@ -8,18 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
-from hatchel.errors import unknown
+from hatchel.core.errors import unknown
 
 FAMILIES = {
-    "methods": "hatchel.presets.preset:Preset",
-    "terms": "hatchel.terms.term:Term",
-    "estimators": "hatchel.estimators.estimator:Estimator",
-    "weights": "hatchel.weights.weight:Weight",
+    "methods": "hatchel.methods.method:Method",
+    "terms": "hatchel.objective.term:Term",
+    "estimators": "hatchel.objective.estimators.estimator:Estimator",
+    "weights": "hatchel.objective.weights:Weight",
     "encoders": "hatchel.nets.part:Encoder",
     "decoders": "hatchel.nets.part:Decoder",
     "latents": "hatchel.latents.latent:Latent",
     "variables": "hatchel.latents.variables:Variable",
-    "likelihoods": "hatchel.likelihoods:Likelihood",
+    "likelihoods": "hatchel.latents.likelihoods:Likelihood",
     "datasets": "hatchel.data.source:Source",
     "metrics": "hatchel.metrics.metric:Metric",
     "panels": "hatchel.report.panels.panel:Panel",

@@ -19,7 +19,7 @@ from hatchel.cli.score import score
 from hatchel.cli.show import show
 from hatchel.cli.study import app as study_app
 from hatchel.cli.train import train
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 
 app = typer.Typer(
     name="hatchel",

@@ -27,7 +27,7 @@ def query(
     [bold]hatchel study query "SELECT method, avg(value), count(*) FROM results WHERE metric='mig' GROUP BY method"[/]
     """
     from hatchel.cli.conclusion import print_table, written
-    from hatchel.errors import HatchelError
+    from hatchel.core.errors import HatchelError
     from hatchel.study.index import Index
     from hatchel.study.store import Store
 
@@ -54,8 +54,8 @@ def export(
     [bold]hatchel study export results.parquet[/]   needs the `data` extra; CSV and JSON do not
     """
     from hatchel.cli.conclusion import written
-    from hatchel.errors import HatchelError
-    from hatchel.files import writable_folder, write_text
+    from hatchel.core.errors import HatchelError
+    from hatchel.core.files import writable_folder, write_text
     from hatchel.study.index import Index
     from hatchel.study.store import Store
 

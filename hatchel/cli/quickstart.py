@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 
 if TYPE_CHECKING:
+    from hatchel.cli.quickstart_run import Quickstart
     from hatchel.metrics.score import Score
-    from hatchel.quickstart import Quickstart
 
 
 def quickstart(
@@ -26,8 +26,8 @@ def quickstart(
 
     Ctrl-C loses nothing: the same command goes on where it was. Finished models are only measured and reported again.
     """
-    from hatchel.quickstart import CONTROL, QUICKSTART
-    from hatchel.quickstart import quickstart as start
+    from hatchel.cli.quickstart_run import CONTROL, QUICKSTART
+    from hatchel.cli.quickstart_run import quickstart as start
 
     spec, control = QUICKSTART.with_fields(seed=seed), CONTROL.with_fields(seed=seed)
     if steps is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from hatchel.run import Run
+    from hatchel.training.run import Run
 
 
 def report(
@@ -49,7 +49,7 @@ def report(
 
 
 def _one(run: Run, target: Path, folder: Path | None, items: int, seed: int, bootstrap: int) -> None:
-    from hatchel.files import write_text
+    from hatchel.core.files import write_text
     from hatchel.report.album import write_animations, write_figures
     from hatchel.report.findings import examine
     from hatchel.report.page import page
@@ -64,7 +64,7 @@ def _one(run: Run, target: Path, folder: Path | None, items: int, seed: int, boo
 
 
 def _several(runs: list[Run], target: Path, folder: Path | None, items: int, seed: int, bootstrap: int) -> None:
-    from hatchel.files import write_text
+    from hatchel.core.files import write_text
     from hatchel.report.album import write_all_animations, write_figures
     from hatchel.report.comparison import compare
     from hatchel.report.comparison_figures import comparison_panels

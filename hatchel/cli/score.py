@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hatchel.errors import HatchelError, unknown
+from hatchel.core.errors import HatchelError, unknown
 
 if TYPE_CHECKING:
     from hatchel.metrics.probe import Probe

@@ -23,12 +23,12 @@ def show(
     import yaml
 
     from hatchel.cli.assignments import load_plugins, read_spec
-    from hatchel.presets.preset import Preset
-    from hatchel.spec import encode
+    from hatchel.core.spec import to_dict
+    from hatchel.methods.method import Method
 
     load_plugins(plugin)
     spec = read_spec(target, assignments or ())
-    member = Preset.members().get(target)
+    member = Method.members().get(target)
     if member is not None:
         print(f"# {target}: {member.paper}. Verified: {member.verified}.")
         for name, text in member.help().items():
@@ -36,7 +36,7 @@ def show(
     print(f"# minimise  {spec.formula()}")
     for line in _size(spec, size):
         print(f"# {line}")
-    print(yaml.safe_dump(encode(spec), sort_keys=False), end="")
+    print(yaml.safe_dump(to_dict(spec), sort_keys=False), end="")
 
 
 def _size(spec: Any, size: int) -> list[str]:

@@ -187,7 +187,7 @@ def report(
 ) -> None:
     """Write a page about a study from its records alone: tables, claims, figures, the paper's numbers beside ours."""
     from hatchel.cli.conclusion import failures
-    from hatchel.errors import HatchelError
+    from hatchel.core.errors import HatchelError
     from hatchel.studies.grid_file import name_of
     from hatchel.study.report import write_report
     from hatchel.study.store import Store

@@ -35,8 +35,8 @@ def train(
 
     [bold]torchrun --nproc-per-node 2 -m hatchel train beta_tcvae[/]   two processes, the same result
     """
-    from hatchel import run as runs
     from hatchel.cli.assignments import load_plugins, parse, read_spec
+    from hatchel.training import run as runs
 
     load_plugins(plugin)
     if resume and (Path(target) / "config.json").is_file():
@@ -44,7 +44,7 @@ def train(
     else:
         spec = read_spec(target, assignments or ())
         made = runs.train(spec, out=out, resume=resume, force=force, progress=not quiet)
-    from hatchel.distributed import rank
+    from hatchel.core.distributed import rank
 
     if rank() == 0 and not quiet:
         print(f"{made.folder}: {made.steps} steps of {made.spec.name}.  Next: hatchel evaluate {made.folder}")

@@ -53,8 +53,8 @@ def tune(
     """
     from hatchel.cli.assignments import load_plugins, parse
     from hatchel.cli.conclusion import print_table
+    from hatchel.core.spec import from_dict
     from hatchel.data.source import Source
-    from hatchel.spec import decode
     from hatchel.study.space import dimension
     from hatchel.study.store import Store
     from hatchel.study.tune import Search, Tuning
@@ -63,7 +63,7 @@ def tune(
     found = [(text, dimension(preset, text)) for text in assignments]
     stays = [text for text, space in found if space is None]
     fixed = parse(stays)
-    data = decode(Source, fixed.pop("data", "dsprites"), "data")
+    data = from_dict(Source, fixed.pop("data", "dsprites"), "data")
     space = tuple(space for _, space in found if space is not None)
     tuning = Tuning(preset, data, space, metric, fixed, seeds, items, direction, seed)
     where = engine_from(engine, workers, engine_set)
@@ -94,11 +94,11 @@ def tune(
 def engine_from(text: str, workers: int, fields: list[str] | None) -> Engine:
     """The engine that --engine, --workers and --engine-set name."""
     from hatchel.cli.assignments import parse
-    from hatchel.spec import decode, updated
+    from hatchel.core.spec import from_dict, updated
     from hatchel.study.engines.engine import Engine
 
     changes = {**({"workers": workers} if workers else {}), **parse(fields or ())}
-    return updated(decode(Engine, text), changes) if changes else decode(Engine, text)
+    return updated(from_dict(Engine, text), changes) if changes else from_dict(Engine, text)
 
 
 def _text(value: Any) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import local
 from hatchel.data.cache import Part
 from hatchel.data.columns import Column
 from hatchel.data.containers import Held, keys, opened
@@ -15,8 +17,6 @@ from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace, Integers
 from hatchel.data.source import Source
 from hatchel.data.store import ArrayStore, Pixels
-from hatchel.errors import HatchelError
-from hatchel.spec import local
 
 IMAGES = ("images", "imgs", "x", "data", "arr_0")
 FACTORS = ("factors", "labels", "y")

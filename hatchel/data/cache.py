@@ -22,9 +22,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.errors import HatchelError
-from hatchel.files import exclusive
-from hatchel.progress import progress
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import exclusive
+from hatchel.core.progress import progress
 
 Part = Callable[[int, int], NDArray[Any]]
 """Makes items start to stop of an array."""

@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import local
 from hatchel.data.array import pixels
 from hatchel.data.cache import Recipe, cached
 from hatchel.data.containers import keys, opened
@@ -23,8 +25,6 @@ from hatchel.data.matlab import read_mat
 from hatchel.data.pictures import shrunk
 from hatchel.data.source import Source
 from hatchel.data.store import ArrayStore, Pixels
-from hatchel.errors import HatchelError
-from hatchel.spec import local
 
 MODELS, AZIMUTHS, ELEVATIONS = 183, 24, 4
 SPACE = FactorSpace(

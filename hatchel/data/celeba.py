@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count, local
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace, Integers
 from hatchel.data.files import RemoteFile, by_hand, data_folder
 from hatchel.data.images import store
 from hatchel.data.pictures import Pictures
 from hatchel.data.source import Source
-from hatchel.errors import HatchelError
-from hatchel.spec import Count, local
 
 PAGE = "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from hatchel.spec import Count, Spec
+from hatchel.core.spec import Count, Spec
 
 
 class Column(Spec):

@@ -13,9 +13,9 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.progress import progress
 from hatchel.data.cache import Part, Recipe, cached
-from hatchel.errors import HatchelError, unknown
-from hatchel.progress import progress
 
 IN_MEMORY = 1 << 30  # bytes of pixels that are simply read; more go through the cache
 PER_PART = 1 << 24  # bytes read at a time

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hatchel.core.errors import HatchelError
 from hatchel.data.columns import Column
 from hatchel.data.factors import FactorSpace, Integers, checked_indices
 from hatchel.data.store import Pixels, Store
-from hatchel.errors import HatchelError
 
 if TYPE_CHECKING:
     from torch import Tensor

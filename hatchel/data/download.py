@@ -6,9 +6,9 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.progress import progress
 from hatchel.data.files import RemoteFile, by_hand, contents
-from hatchel.errors import HatchelError
-from hatchel.progress import progress
 
 BLOCK = 1 << 18
 TIMEOUT = 30.0

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import local
 from hatchel.data import sprites
 from hatchel.data.cache import Part, Recipe, cached
 from hatchel.data.containers import opened
@@ -16,8 +18,6 @@ from hatchel.data.factors import Integers
 from hatchel.data.files import RemoteFile, located
 from hatchel.data.source import Source
 from hatchel.data.store import BitStore, DrawnStore, Pixels, halved
-from hatchel.errors import HatchelError
-from hatchel.spec import local
 
 ORIGINAL = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
 N = len(sprites.SPACE)

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hatchel.errors import HatchelError, unknown
+from hatchel.core.errors import HatchelError, unknown
 
 FactorKind = Literal["discrete", "continuous", "cyclic"]
 Integers = NDArray[np.int64]

@@ -9,8 +9,8 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from hatchel.core.errors import HatchelError
 from hatchel.data.cache import cache_folder
-from hatchel.errors import HatchelError
 
 
 @dataclass(frozen=True)

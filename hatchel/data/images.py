@@ -10,15 +10,15 @@ from typing import Literal
 
 import numpy as np
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.progress import progress
+from hatchel.core.spec import Count, local
 from hatchel.data.cache import Recipe, cached
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace, Integers
 from hatchel.data.pictures import Pictures
 from hatchel.data.source import Source
 from hatchel.data.store import ArrayStore, DrawnStore, Store
-from hatchel.errors import HatchelError
-from hatchel.progress import progress
-from hatchel.spec import Count, local
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 

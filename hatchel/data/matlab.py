@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 
 
 def read_mat(file: Path | IO[bytes], name: str, key: str) -> NDArray[Any]:

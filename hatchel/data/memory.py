@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.errors import HatchelError
 from hatchel.data.array import as_bytes, scaled_rows
 from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
 from hatchel.data.store import ArrayStore
-from hatchel.errors import HatchelError
 
 
 class Memory(Source):

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.spec import local
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace, Integers
 from hatchel.data.files import RemoteFile, located
 from hatchel.data.idx import read_idx
 from hatchel.data.source import Source
 from hatchel.data.store import ArrayStore, Pixels
-from hatchel.spec import local
 
 Half = Literal["train", "test"]
 DIGITS = Factor("digit", tuple("0123456789"))

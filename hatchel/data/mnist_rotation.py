@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from hatchel.core.errors import HatchelError
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor
 from hatchel.data.mnist import DIGITS, Framed, framed, read_half, sampled
 from hatchel.data.store import Pixels
-from hatchel.errors import HatchelError
 
 ANGLES: tuple[int, ...] = (0, 15, 30, 45, 60, 75)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import local
 from hatchel.data.array import pixels
 from hatchel.data.containers import keys, opened
 from hatchel.data.dataset import Dataset
@@ -11,8 +13,6 @@ from hatchel.data.factors import Factor, FactorSpace
 from hatchel.data.files import RemoteFile, located
 from hatchel.data.source import Source
 from hatchel.data.store import ArrayStore
-from hatchel.errors import HatchelError
-from hatchel.spec import local
 
 MIRROR = "https://storage.googleapis.com/disentanglement_dataset/Final_Dataset/"
 VERSIONS = ("toy", "realistic", "real")

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from hatchel.core.errors import HatchelError
 from hatchel.data.factors import Integers
 from hatchel.data.store import Pixels
-from hatchel.errors import HatchelError
 
 
 class Pictures:

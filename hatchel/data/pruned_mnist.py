@@ -7,10 +7,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.spec import Share
 from hatchel.data.dataset import Dataset
 from hatchel.data.mnist import DIGITS, Framed, framed, read_half, sampled
 from hatchel.data.store import Pixels
-from hatchel.spec import Share
 
 
 class PrunedMNIST(Framed, kind="pruned_mnist"):

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import local
 from hatchel.data import room
 from hatchel.data.array import pixels
 from hatchel.data.cache import Recipe, cached
@@ -18,8 +20,6 @@ from hatchel.data.files import RemoteFile, located
 from hatchel.data.source import Source
 from hatchel.data.store import ArrayStore, DrawnStore, Pixels, halved
 from hatchel.data.threads import spread
-from hatchel.errors import HatchelError
-from hatchel.spec import local
 
 SPACE = FactorSpace(
     (

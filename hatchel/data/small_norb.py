@@ -6,6 +6,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import local
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace, Integers
 from hatchel.data.files import RemoteFile, located
@@ -13,8 +15,6 @@ from hatchel.data.idx import read_matrix
 from hatchel.data.pictures import shrunk
 from hatchel.data.source import Source
 from hatchel.data.store import ArrayStore, Pixels
-from hatchel.errors import HatchelError
-from hatchel.spec import local
 
 HALF = 24_300
 MIRROR = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/"

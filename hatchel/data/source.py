@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
 
+from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.spec import Spec, from_dict
 from hatchel.data.dataset import Dataset
 from hatchel.data.files import RemoteFile
-from hatchel.errors import HatchelError, unknown
-from hatchel.spec import Spec, decode
 
 KIND_OF_FILE = {
     ".npy": "array",
@@ -42,12 +42,12 @@ class Source(Spec, ABC, family="dataset", home="hatchel.data"):
         return None
 
     @classmethod
-    def shorthand(cls, value: Any) -> Any:
+    def coerce(cls, value: Any) -> Any:
         """A string is a kind, or else the path of a folder of images, an array or a table."""
         if not isinstance(value, str | Path):
             return value
         name = str(value)
-        return decode(cls, {"kind": name} if name in cls.members() else _own(name, cls))
+        return from_dict(cls, {"kind": name} if name in cls.members() else _own(name, cls))
 
 
 def load(name: str | Path, **options: Any) -> Dataset:
@@ -59,7 +59,7 @@ def load(name: str | Path, **options: Any) -> Dataset:
     """
     text = str(name)
     body = {"kind": text} if text in Source.members() else _own(text, Source)
-    return decode(Source, {**body, **options}).load()
+    return from_dict(Source, {**body, **options}).load()
 
 
 def _own(name: str, family: type[Source]) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import local
 from hatchel.data.dataset import Dataset
 from hatchel.data.files import RemoteFile, located
 from hatchel.data.matlab import read_mat
 from hatchel.data.mnist import DIGITS, sampled
 from hatchel.data.source import Source
-from hatchel.errors import HatchelError
-from hatchel.spec import local
 
 MIRROR = "http://ufldl.stanford.edu/housenumbers/"
 COUNTS = {"train": 73_257, "test": 26_032}

@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.errors import HatchelError, unknown
 from hatchel.data.columns import Column
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace
 from hatchel.data.source import Source
 from hatchel.data.store import ArrayStore
-from hatchel.errors import HatchelError, unknown
 
 CATEGORIES = 100  # more different texts than this are a name or an identifier, not a category
 

@@ -6,12 +6,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace
 from hatchel.data.source import Source
 from hatchel.data.store import ArrayStore
-from hatchel.errors import HatchelError
-from hatchel.spec import Count
 
 
 class XYSquares(Source, kind="xy_squares"):

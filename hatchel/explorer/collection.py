@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.errors import HatchelError
 from hatchel.data.columns import Column
-from hatchel.errors import HatchelError
 from hatchel.explorer.refusal import Refusal
 from hatchel.explorer.uploads import as_image, fitted
-from hatchel.likelihoods import Columns
-from hatchel.run import Run
+from hatchel.latents.likelihoods import Columns
+from hatchel.training.run import Run
 
 CHUNK = 256
 """Items read at once."""

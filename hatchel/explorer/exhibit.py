@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.progress import progress
 from hatchel.explorer.collection import Collection, Items, columns
 from hatchel.explorer.refusal import Refusal
 from hatchel.explorer.sites import Codes, Site, sites
-from hatchel.progress import progress
 from hatchel.report.pictures import to_bytes
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 BATCH = 128
 """Codes decoded in one request at most."""

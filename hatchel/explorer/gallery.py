@@ -13,7 +13,7 @@ from hatchel.explorer.collection import Collection, Items, value_text
 from hatchel.explorer.exhibit import BATCH, Exhibit
 from hatchel.explorer.refusal import Refusal
 from hatchel.explorer.uploads import fitted, opened
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 ITEMS = 4_000
 """Items encoded for the order, the ranges and the names of the sliders."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 
 
 class Refusal(HatchelError):

@@ -11,9 +11,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import whole_folder
 from hatchel.data.cache import cache_folder
-from hatchel.errors import HatchelError
-from hatchel.files import whole_folder
 
 VERSION = "1.30.0"
 INTEGRITY = "q0y+JrrtukXSzsBWEMccVfqX25LRmosXHF+CaRJmg8pZClzcV7svNc4rKY3jL02Vb7QmRMDs1SigqR4CXAfKYQ=="

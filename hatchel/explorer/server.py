@@ -20,7 +20,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from starlette.exceptions import HTTPException
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.explorer.exhibit import BATCH
 from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.guard import WILDCARDS, Application, Guard, message_page

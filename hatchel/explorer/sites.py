@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.latents.posterior import Posterior
 from hatchel.metrics import information
 from hatchel.metrics._elbo_terms import ELBOTerms
 from hatchel.metrics.probe import Probe
 from hatchel.report.dimensions import ACTIVE, FOLLOWS, Dimensions
-from hatchel.trace import Posterior
 
 Codes = NDArray[np.float32]
 

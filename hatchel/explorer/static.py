@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import whole_folder, writable_folder
 from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.page import asset, page
 from hatchel.explorer.runtime import Runtime
 from hatchel.export.onnx import write_decoder
-from hatchel.files import whole_folder, writable_folder
 
 EXAMPLES = 300
 """Items that the page holds at most, with their codes and pictures."""

@@ -8,10 +8,10 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hatchel.errors import HatchelError
-from hatchel.files import whole_folder, writable_folder
-from hatchel.run import Run
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import whole_folder, writable_folder
 from hatchel.training.checkpoint import Description
+from hatchel.training.run import Run
 
 OWN = {"encoder.onnx", "decoder.onnx", "encoder.pt", "decoder.pt", "config.json", "model.safetensors"}
 """Names an export writes. Not README.md: people edit a model card, so that one is replaced only by force."""

@@ -12,10 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hatchel.errors import HatchelError
-from hatchel.model import Model
-from hatchel.nets.upconv import Upconv
-from hatchel.run import Run
+from hatchel.core.errors import HatchelError
+from hatchel.nets.layers import Upconv
+from hatchel.training.model import Model
+from hatchel.training.run import Run
 
 TOLERANCE = 1e-4
 """An export whose outputs differ from the run's by more is refused."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import yaml
 
-import hatchel
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import read_json, write_text
+from hatchel.core.version import __version__
 from hatchel.export.folder import Exported, export_folder
 from hatchel.export.safetensors import WEIGHTS, write_files
-from hatchel.files import read_json, write_text
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 CARD = "README.md"
 FILES = ("config.json", WEIGHTS, CARD)
@@ -70,7 +70,7 @@ def card(run: Run) -> str:
         "Steps": f"{run.steps}, batches of {spec.batch_size}, Adam at {spec.optimizer.lr:g}, {spec.precision}",
         "Seed": str(spec.seed),
         "Digest": f"`{spec.digest()}`",
-        "Written by": f"Hatchel {hatchel.__version__}",
+        "Written by": f"Hatchel {__version__}",
     }
     table = [f"| {name} | {_cell(value)} |" for name, value in facts.items()]
     front = yaml.safe_dump(matter, sort_keys=False, allow_unicode=True)

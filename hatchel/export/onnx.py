@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.export.folder import Exported, export_folder
 from hatchel.export.halves import DecoderHalf, EncoderHalf, Half
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 
 def write(run: Run, folder: Path, level: int = 0, force: bool = False) -> Exported:

@@ -10,13 +10,13 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import updated
 from hatchel.export.folder import Exported, export_folder
 from hatchel.export.halves import DecoderHalf, EncoderHalf
-from hatchel.run import Run
-from hatchel.spec import updated
 from hatchel.training.checkpoint import Description
 from hatchel.training.loop import choose_device
+from hatchel.training.run import Run
 from hatchel.training.spec import build
 
 WEIGHTS = "model.safetensors"

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from hatchel.distributed import gather, own_rows
+from hatchel.core.distributed import gather, own_rows
+from hatchel.core.spec import NonNegative
 from hatchel.latents.diagonal import Diagonal, DiagonalGaussian
 from hatchel.latents.latent import Latent, LatentModule
-from hatchel.spec import NonNegative
-from hatchel.trace import Block, Partition, Posterior
+from hatchel.latents.posterior import Block, Partition, Posterior
 
 
 class Assigned(Latent):
@@ -85,7 +85,7 @@ class _AssignedModule(LatentModule):
         even = normal.mean.new_full((normal.mean.shape[0], self.spec.classes), 1 / self.spec.classes)
         return AssignedPosterior(normal, even)
 
-    def settled(self, q: Posterior, log_px: Callable[[Tensor], Tensor], step: int | None) -> Posterior:
+    def refine(self, q: Posterior, log_px: Callable[[Tensor], Tensor], step: int | None) -> Posterior:
         assert isinstance(q, AssignedPosterior)
         if step is not None and step < self.spec.warmup:
             return q
@@ -150,9 +150,9 @@ class AssignedPosterior(Posterior):
         own = math.log(self.classes.shape[1]) + _log_mass(self.classes, self.classes)
         return torch.cat([self.normal.kl(), own[:, None]], 1)
 
-    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+    def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
         """Coordinates and classes changed alike."""
-        return type(self)(self.normal.mapped(change), change(self.classes))
+        return type(self)(self.normal.map_tensors(change), change(self.classes))
 
     def columns(self, z: Tensor, block: Block) -> Tensor:
         """One column for a coordinate, K for the class."""

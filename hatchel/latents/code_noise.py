@@ -11,14 +11,14 @@ from annotated_types import Ge
 from torch import Tensor
 from torch.nn import functional as F
 
-from hatchel.distributed import own_rows, world
+from hatchel.core.distributed import own_rows, world
+from hatchel.core.spec import Count
+from hatchel.core.streams import generator
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Drawn, Latent, LatentModule
 from hatchel.latents.mixed import Mixed
+from hatchel.latents.posterior import Block, Partition, Posterior
 from hatchel.latents.variables import Concrete, Gaussian, Variable
-from hatchel.spec import Count
-from hatchel.streams import generator
-from hatchel.trace import Block, Partition, Posterior
 
 Classes = Annotated[int, Ge(2)]
 
@@ -80,7 +80,7 @@ class _CodeNoiseModule(LatentModule):
         q = self.over.posterior(parameters, step, level)
         return q if self.spec.prior == "normal" else UniformPrior(q)
 
-    def drawn(self, rows: int, seed: int, step: int) -> Drawn:
+    def sample_prior(self, rows: int, seed: int, step: int) -> Drawn:
         source, total = generator(seed, "generated", step), rows * world()
         # Classes first: the groups of the code are in the order of their names.
         parts = [F.one_hot(torch.randint(k, (total,), generator=source), k).float() for k in self.spec.classes]
@@ -95,7 +95,7 @@ class _CodeNoiseModule(LatentModule):
         noise = own_rows(torch.randn(total, self.spec.noise, generator=source))
         return Drawn(code, torch.cat([code, noise], 1), entropy)
 
-    def conditioned(self, z: Tensor, level: int) -> Tensor:
+    def decoder_input(self, z: Tensor, level: int) -> Tensor:
         return F.pad(z, (0, self.spec.noise))
 
 
@@ -152,9 +152,9 @@ class UniformPrior(Posterior):
         """Infinite: a normal distribution leaves every interval."""
         return
 
-    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+    def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
         """The posterior changed."""
-        return type(self)(self.q.mapped(change))
+        return type(self)(self.q.map_tensors(change))
 
     def columns(self, z: Tensor, block: Block) -> Tensor:
         """As without the prior."""

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hatchel.spec import Count, Positive, Spec
+from hatchel.core.spec import Count, Positive, Spec
 
 DEPTH = 80.0
 """log z_k is cut at -DEPTH / max(1, temperature): e^-80 is the last power with room to spare in float32.
@@ -26,17 +26,17 @@ class Temperature(Spec):
     """
 
     start: Positive = 0.66
-    """At step 0: 0.66 in paper 003."""
+    """At step 0: 0.66 in Esmaeili et al. 2019."""
     end: Positive | None = None
     """After `steps`; left out: as at the start."""
     steps: Count = 10_000
     """Length of the way."""
 
     @classmethod
-    def shorthand(cls, value: Any) -> Any:
+    def coerce(cls, value: Any) -> Any:
         """A number stays what it is."""
         if isinstance(value, bool) or not isinstance(value, int | float):
-            return super().shorthand(value)
+            return super().coerce(value)
         return cls(value)
 
     def at(self, step: int | None) -> float:

@@ -10,16 +10,16 @@ import torch
 from annotated_types import Ge, Lt
 from torch import Tensor
 
-from hatchel.distributed import own_rows, world
+from hatchel.core.distributed import own_rows, world
+from hatchel.core.spec import Count
 from hatchel.latents.latent import Latent, LatentModule
-from hatchel.spec import Count
-from hatchel.trace import Block, Partition, Posterior
+from hatchel.latents.posterior import Block, Partition, Posterior
 
 LOG_2PI = math.log(2 * math.pi)
 
 
 class Correlated(Latent):
-    """z = mu + sigma * eps, eps ~ N(0, C), C = (1 - r) I + r 11^T; the prior is N(0, I) (paper 002, section 5.2.1)."""
+    """z = mu + sigma * eps, eps ~ N(0, C), C = (1 - r) I + r 11^T; the prior is N(0, I) (Split Encoder, Sec. 5.2.1)."""
 
     dim: Count = 10
     """D, the number of coordinates."""
@@ -115,7 +115,7 @@ class CorrelatedGaussian(Posterior):
         return 0.5 * (self.mean.square() + self.variance - 1 - self.log_variance - log_ratio)
 
     def conditional_total_correlation(self, block: Block) -> float:
-        """KL(q(z_S|x) || prod_s q(z_s|x)) = -1/2 log|C_S|, the same for every x (paper 002, Eq. 6, first term).
+        """KL(q(z_S|x) || prod_s q(z_s|x)) = -1/2 log|C_S|, the same for every x (Split Encoder, Eq. 6, first term).
 
         >>> q = CorrelatedGaussian(torch.zeros(1, 2), torch.zeros(1, 2), 0.9)
         >>> round(q.conditional_total_correlation((0, 1)), 4)  # -1/2 log(1 - 0.9^2)
@@ -136,7 +136,7 @@ class CorrelatedGaussian(Posterior):
         c = self.correlation * sigma.T @ sigma / sigma.shape[0]
         return c + (1 - self.correlation) * torch.diag(self.variance.mean(0))
 
-    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+    def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
         """Mean and log-variance changed alike."""
         return type(self)(change(self.mean), change(self.log_variance), self.correlation)
 

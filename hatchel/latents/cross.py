@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hatchel.latents.posterior import Partition
 from hatchel.latents.prior import LOG_2PI
-from hatchel.trace import Partition
 
 
 def cross_normal(z: Tensor, mean: Tensor, log_variance: Tensor) -> Tensor:

@@ -8,12 +8,12 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from hatchel.distributed import own_rows, world
+from hatchel.core.distributed import own_rows, world
+from hatchel.core.spec import Count
 from hatchel.latents.cross import cross_normal, within
 from hatchel.latents.latent import Latent, LatentModule
+from hatchel.latents.posterior import Block, Partition, Posterior
 from hatchel.latents.prior import LOG_2PI
-from hatchel.spec import Count
-from hatchel.trace import Block, Partition, Posterior
 
 
 class Diagonal(Latent):
@@ -83,7 +83,7 @@ class DiagonalGaussian(Posterior):
         """KL = (mu^2 + sigma^2 - 1 - log sigma^2) / 2 per coordinate (Kingma & Welling 2014, App. B)."""
         return 0.5 * (self.mean.square() + self.variance - 1 - self.log_variance)
 
-    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+    def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
         """Mean and log-variance changed alike."""
         return type(self)(change(self.mean), change(self.log_variance), self.level, self.levels)
 

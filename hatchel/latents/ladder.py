@@ -8,10 +8,10 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count
 from hatchel.latents.latent import Latent, LatentModule
 from hatchel.latents.top_down import Normal, TopDownModule, standard
-from hatchel.spec import Count
 
 
 class Ladder(Latent):
@@ -92,5 +92,5 @@ class _LadderModule(TopDownModule):
     def onward(self, layer: int, state: Tensor, z: Tensor) -> Tensor:
         return z
 
-    def conditioned(self, z: Tensor, level: int) -> Tensor:
+    def decoder_input(self, z: Tensor, level: int) -> Tensor:
         return z if self.spec.reads == "all" else z[:, -self.sizes[-1] :]

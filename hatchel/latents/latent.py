@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Spec
+from hatchel.latents.posterior import Posterior
 from hatchel.nets.part import Shape
-from hatchel.spec import Spec
-from hatchel.trace import Posterior
 
 
 class Drawn(NamedTuple):
@@ -40,7 +40,7 @@ class LatentModule(nn.Module, ABC):
         `step` drives schedules, such as a temperature's; None is where they end.
         """
 
-    def meet(self, encoder: nn.Module, shape: Shape) -> None:
+    def bind_encoder(self, encoder: nn.Module, shape: Shape) -> None:
         """Called once, when a model is built: for a latent whose prior the encoder makes."""
         return
 
@@ -48,15 +48,15 @@ class LatentModule(nn.Module, ABC):
         """The level that a training step works on, the same on all ranks."""
         return 0
 
-    def settled(self, q: Posterior, log_px: Callable[[Tensor], Tensor], step: int | None) -> Posterior:
+    def refine(self, q: Posterior, log_px: Callable[[Tensor], Tensor], step: int | None) -> Posterior:
         """q with what can be found only by trying the decoder, log p(x|code) for any code (B, D): mostly nothing."""
         return q
 
-    def drawn(self, rows: int, seed: int, step: int) -> Drawn:
+    def sample_prior(self, rows: int, seed: int, step: int) -> Drawn:
         """Codes of the prior, this rank's rows of them."""
         raise HatchelError("this latent draws no codes for a generator; set latent=code_noise")
 
-    def conditioned(self, z: Tensor, level: int) -> Tensor:
+    def decoder_input(self, z: Tensor, level: int) -> Tensor:
         """What the decoder reads, (B, decoder_width): z, and what tells it the level."""
         return z
 

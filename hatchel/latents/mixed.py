@@ -11,20 +11,20 @@ from typing import Literal, Self
 import torch
 from torch import Tensor
 
-from hatchel.distributed import own_rows, world
-from hatchel.errors import HatchelError
+from hatchel.core.distributed import own_rows, world
+from hatchel.core.errors import HatchelError
 from hatchel.latents import concrete
 from hatchel.latents.concrete import Temperature
 from hatchel.latents.cross import cross_normal, within
 from hatchel.latents.latent import Latent, LatentModule
+from hatchel.latents.posterior import Block, Partition, Posterior
 from hatchel.latents.prior import LOG_2PI, Prior
 from hatchel.latents.variables import Concrete, Gaussian, Variable, in_order, partition
 from hatchel.nets.part import Classes
-from hatchel.trace import Block, Partition, Posterior
 
 
 class Mixed(Latent):
-    """Named groups of variables: `Mixed({"style": Gaussian(10), "class": Concrete(10)})` (paper 003).
+    """Named groups of variables: `Mixed({"style": Gaussian(10), "class": Concrete(10)})` (Esmaeili et al. 2019).
 
     A site is one Gaussian coordinate or one whole discrete variable. Sites come in alphabetical order of the groups'
     names.
@@ -228,7 +228,7 @@ class MixedPosterior(Posterior):
                 columns.append(normal[:, self.layout.coordinates[s]])
         return torch.stack(columns, 1)
 
-    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+    def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
         """The encoder's numbers changed."""
         return type(self)(change(self.parameters), self.layout, self.temperature, self.prior, self.categorical)
 

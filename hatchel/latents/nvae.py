@@ -8,12 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count
 from hatchel.latents.latent import Latent, LatentModule
 from hatchel.latents.top_down import Normal, TopDownModule, standard
-from hatchel.nets.cells import Cell
-from hatchel.nets.residual import to_map, to_state
-from hatchel.spec import Count
+from hatchel.nets.residual import Cell, to_map, to_state
 
 
 class Nvae(Latent):
@@ -108,7 +107,7 @@ class _NvaeModule(TopDownModule):
             state = F.interpolate(state, scale_factor=self.maps[layer + 1][1] / side)
         return self.cells[layer](state)
 
-    def conditioned(self, z: Tensor, level: int) -> Tensor:
+    def decoder_input(self, z: Tensor, level: int) -> Tensor:
         return to_state(self.states(z)[-1])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from hatchel.trace import Block, Partition
+from hatchel.latents.posterior import Block, Partition
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -17,7 +17,7 @@ LOG_2PI = math.log(2 * math.pi)
 class Prior(nn.Module):
     """N(0, I) and uniform classes, or N(0, Sigma) within given blocks and learned class probabilities.
 
-    Sigma = L L^T with L lower triangular and exp of the parameters on its diagonal, so that it starts as I. (Paper 003,
+    Sigma = L L^T with L lower triangular and exp of the parameters on its diagonal, so that it starts as I. (HFVAE,
     section 5: parameters "to learn a covariance structure (for continuous variables) or conditional probabilities (for
     discrete variables)".)
     """

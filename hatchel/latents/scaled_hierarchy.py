@@ -7,14 +7,14 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from hatchel.core.spec import Count, NonNegative
+from hatchel.core.streams import generator
 from hatchel.latents.diagonal import Diagonal, DiagonalGaussian
 from hatchel.latents.latent import Latent, LatentModule
-from hatchel.spec import Count, NonNegative
-from hatchel.streams import generator
 
 
 class ScaledHierarchy(Latent):
-    """K latent spaces from one encoder; every training step works on one of them (paper 001, Eqs. 4-8).
+    """K latent spaces from one encoder; every training step works on one of them (Wu et al. 2023, Eqs. 4-8).
 
     mu_i = exp(sum_{j<i} w1_j) mu_0 and log sigma_i = log sigma_0 + sum_{j<i} w2_j, with learned vectors w1, w2 that
     start at 0. (The paper's Algorithm 1 adds w2 to the log-variance; we follow Eqs. 4-6, which scale sigma.) The
@@ -90,6 +90,6 @@ class _HierarchyModule(LatentModule):
                     mean = mean @ torch.lerp(unit, matrix, share).T
         return DiagonalGaussian(mean, log_variance, level, self.levels)
 
-    def conditioned(self, z: Tensor, level: int) -> Tensor:
+    def decoder_input(self, z: Tensor, level: int) -> Tensor:
         embedding = self.embeddings.weight[level].to(z.dtype)
         return torch.cat([z, embedding.expand_as(z)], 1)

@@ -11,9 +11,9 @@ from typing import NamedTuple, Self
 import torch
 from torch import Tensor
 
-from hatchel.distributed import own_rows, world
+from hatchel.core.distributed import own_rows, world
 from hatchel.latents.latent import LatentModule
-from hatchel.trace import Block, Partition, Posterior
+from hatchel.latents.posterior import Block, Partition, Posterior
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -140,12 +140,12 @@ class TopDownPosterior(Posterior):
         """
         return torch.cat([_kl(layer.posterior, layer.prior) for layer in self._at(z)], 1)
 
-    def knows(self, block: Block) -> bool:
+    def has_marginal(self, block: Block) -> bool:
         """With all layers above its lowest one."""
         lowest = max(i for i, group in enumerate(self.groups) if set(group) & set(block))
         return all(set(group) <= set(block) for group in self.groups[:lowest])
 
-    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+    def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
         """The encoder's numbers changed."""
         return type(self)(change(self.parameters), self.network)
 

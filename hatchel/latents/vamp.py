@@ -10,12 +10,12 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count
 from hatchel.latents.diagonal import Diagonal, DiagonalGaussian
 from hatchel.latents.latent import Latent, LatentModule
+from hatchel.latents.posterior import Block, Partition, Posterior
 from hatchel.nets.part import Encoded, Shape
-from hatchel.spec import Count
-from hatchel.trace import Block, Partition, Posterior
 
 
 class Vamp(Latent):
@@ -53,7 +53,7 @@ class _VampModule(LatentModule):
         self.pseudo_inputs: nn.Parameter | None = None
         self.encoder: tuple[nn.Module, ...] = ()
 
-    def meet(self, encoder: nn.Module, shape: Shape) -> None:
+    def bind_encoder(self, encoder: nn.Module, shape: Shape) -> None:
         # In a tuple: as a part of this module, its weights would be saved and updated twice.
         self.encoder = (encoder,)
         image = len(shape) == 3
@@ -119,6 +119,6 @@ class VampPosterior(Posterior):
         """A mixture has none in closed form."""
         return
 
-    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+    def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
         """The posteriors changed; the prior belongs to no input."""
-        return type(self)(self.normal.mapped(change), self.components)
+        return type(self)(self.normal.map_tensors(change), self.components)

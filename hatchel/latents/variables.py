@@ -9,9 +9,9 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from hatchel.errors import HatchelError
-from hatchel.spec import Count, Spec
-from hatchel.trace import Partition
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count, Spec
+from hatchel.latents.posterior import Partition
 
 
 class Variable(Spec, ABC, family="variable", home="hatchel.latents.variables"):

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hatchel.core.spec import NonNegative
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import NonNegative
 
 
 class ActiveUnits(Metric):

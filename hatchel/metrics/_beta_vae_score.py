@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.spec import Count
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Labels, Seed
 from hatchel.metrics.interventions import SameValue, fixed_factors
-from hatchel.metrics.linear import logistic_regression
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import Count
+from hatchel.metrics.solvers.linear import logistic_regression
 
 
 class BetaVAEScore(Metric):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hatchel.errors import unknown
+from hatchel.core.errors import unknown
 from hatchel.metrics import information
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric

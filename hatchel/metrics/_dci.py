@@ -8,15 +8,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics._med import information_shares
-from hatchel.metrics.boosting import boost
-from hatchel.metrics.importance import concentration, weighted_concentration
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
+from hatchel.metrics.solvers.boosting import boost
+from hatchel.metrics.solvers.importance import concentration, weighted_concentration
 
 Regressor = Literal["gbt", "forest", "lasso", "mi", "lightgbm"]
 

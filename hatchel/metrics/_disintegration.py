@@ -7,18 +7,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count, Share
 from hatchel.metrics import information
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import Count, Share
 
 
 class Disintegration(Metric):
-    """For each factor: which dimensions carry it, and how many they amount to (paper 004, Sec. 6.3).
+    """For each factor: which dimensions carry it, and how many they amount to (Cheng et al. 2020, Sec. 6.3).
 
     A dimension carries factor k if its share s_dk (I(z_d; v_k) / H(v_k), or R²) is at least `threshold` of the largest.
     The value is the mean over factors of the effective number exp(H(P_k)), P_k the carriers' shares made to sum to 1: 1

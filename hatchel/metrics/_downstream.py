@@ -7,15 +7,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hatchel.errors import HatchelError
-from hatchel.metrics.boosting import boost
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count, Share
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Labels, Seed
-from hatchel.metrics.linear import logistic_regression
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import Count, Share
+from hatchel.metrics.solvers.boosting import boost
+from hatchel.metrics.solvers.linear import logistic_regression
 
 
 class Downstream(Metric):

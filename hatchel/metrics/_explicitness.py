@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from hatchel.core.spec import Positive
 from hatchel.metrics.inputs import Seed
-from hatchel.metrics.linear import logistic_regression, one_against_rest_auc
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import Positive
+from hatchel.metrics.solvers.linear import logistic_regression, one_against_rest_auc
 
 
 class Explicitness(Metric):

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.spec import Count, NonNegative
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.interventions import SameValue, fixed_factors
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import Count, NonNegative
 
 
 class FactorVAEScore(Metric):

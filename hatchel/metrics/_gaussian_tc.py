@@ -17,7 +17,7 @@ FLOOR = 1e-12
 
 
 class GaussianTC(Metric):
-    """TC = 1/2 (log det diag S - log det S), S the covariance (Locatello et al. 2019; paper 004, Prop. 1).
+    """TC = 1/2 (log det diag S - log det S), S the covariance (Locatello et al. 2019; Cheng et al. 2020, Prop. 1).
 
     The value is TC_mean, of the posterior means. `sample` in the parts is TC_sample, of the given samples, or else
     with S + diag E[std^2], which is their covariance. Also the Gaussian Wasserstein correlation of the means. Lower is

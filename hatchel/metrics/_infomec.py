@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from hatchel.core.spec import Count, Share
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Seed
-from hatchel.metrics.linear import logistic_regression
 from hatchel.metrics.metric import Metric
-from hatchel.metrics.neighbours import neighbour_information
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import Count, Share
+from hatchel.metrics.solvers.linear import logistic_regression
+from hatchel.metrics.solvers.neighbours import neighbour_information
 
 
 class InfoMEC(Metric, kind="infomec"):

@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count
 from hatchel.metrics.aggregate import DRAWS, POSTERIORS, Aggregate, log_given, log_joint
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import Count
 
 
 class InformationIsolation(Metric):
-    """I(z_S; x) - sum_{i in S} I(z_i; x): 0 where the dimensions of S inform about different things (paper 002, Eq. 6).
+    """I(z_S; x) - sum_{i in S} I(z_i; x): 0 where the dimensions of S inform about different things (Eq. 6).
 
     Equal to E_x KL(q(z_S|x) || prod q(z_i|x)) - KL(q(z_S) || prod q(z_i)): `conditional` and `marginal` in the parts.
     The first is 0 for independent noise and -1/2 log det R_S for noise with the correlation matrix R.

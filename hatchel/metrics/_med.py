@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from hatchel.metrics.importance import concentration, weighted_concentration
+from hatchel.core.spec import Count
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import Count
+from hatchel.metrics.solvers.importance import concentration, weighted_concentration
 
 
 class MED(Metric):
-    """DCI's disentanglement with shares of mutual information as importance (Cao et al. 2022; paper 001, App. A.7).
+    """DCI's disentanglement with shares of mutual information as importance (Cao et al. 2022; DeVAE 2023, App. A.7).
 
     R_dk = I(z_d; v_k) / sum_d' I(z_d'; v_k),  MED = sum_d rho_d (1 - H_K(P_d)) with P_d = R_d / sum_k R_dk.
     """

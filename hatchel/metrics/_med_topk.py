@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from hatchel.core.spec import Count
 from hatchel.metrics._med import information_shares, most_disentangled
-from hatchel.metrics.importance import weighted_concentration
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import Count
+from hatchel.metrics.solvers.importance import weighted_concentration
 
 
 class MEDTopk(Metric):

@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hatchel.errors import HatchelError, unknown
+from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.spec import Count
 from hatchel.metrics.aggregate import Aggregate
 from hatchel.metrics.information import gap
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import Count
 
 
 class MIG(Metric):

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hatchel.core.spec import Count
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import Count
 
 
 class Modularity(Metric):

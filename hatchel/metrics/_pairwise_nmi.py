@@ -6,17 +6,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hatchel.errors import HatchelError, unknown
+from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.spec import Count
 from hatchel.metrics import information
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import Count
 
 
 class PairwiseNMI(Metric):
-    """Mean over pairs of I(z_i; z_j) / sqrt(H(z_i) H(z_j)), of latents or of a layer's features (paper 000, Fig. 1).
+    """Mean over pairs of I(z_i; z_j) / sqrt(H(z_i) H(z_j)), of latents or of a layer's features (RecurD 2022, Fig. 1).
 
     The matrix holds all pairs. `mutual_information` in the parts is the mean of I(z_i; z_j) itself, in nats, the
     reference library's score. Lower is better: 0 where dimensions are independent in pairs.

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hatchel.core.spec import Count
 from hatchel.metrics.aggregate import DRAWS, POSTERIORS, Aggregate
 from hatchel.metrics.information import gap
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import Count
 
 
 class RMIG(Metric):

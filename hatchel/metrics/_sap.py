@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from hatchel.core.spec import Positive
 from hatchel.metrics.information import Float, gap
 from hatchel.metrics.inputs import Seed
-from hatchel.metrics.margins import Margins
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.spec import Positive
+from hatchel.metrics.solvers.margins import Margins
 
 
 class SAP(Metric):

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics.score import import_pandas
 
 FORMATS = (".npy", ".npz", ".csv", ".tsv", ".parquet")

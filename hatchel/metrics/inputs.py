@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 
 Matrix = NDArray[np.float64]
 Labels = NDArray[np.int64]

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Spec, to_dict
 from hatchel.metrics.inputs import Seed, generator
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Interval, Score
-from hatchel.spec import Spec, encode
 
 NEEDS: Mapping[str, str] = {
     "factors": "the factors of every row",
@@ -74,7 +74,7 @@ class Metric(Spec, ABC, family="metric", home="hatchel.metrics"):
     def variant(self) -> str:
         """The kind with every option that differs from its default: `mig(bins=10)`."""
         changed = [f for f in dataclasses.fields(self) if getattr(self, f.name) != f.default]
-        options = ", ".join(f"{f.name}={encode(getattr(self, f.name))}" for f in changed)
+        options = ", ".join(f"{f.name}={to_dict(getattr(self, f.name))}" for f in changed)
         return f"{self.kind}({options})" if options else self.kind
 
     def result(
@@ -88,7 +88,7 @@ class Metric(Spec, ABC, family="metric", home="hatchel.metrics"):
         notes: Sequence[str] = (),
     ) -> Score:
         """A Score that carries this metric's variant and settings and the probe's own notes."""
-        settings = {k: v for k, v in encode(self).items() if k != "kind"}
+        settings = {k: v for k, v in to_dict(self).items() if k != "kind"}
         columns = probe.names if matrix is not None and matrix.shape[1] == len(probe.names) else ()
         return Score(
             self.variant, float(value), parts or {}, matrix, columns, settings, n or probe.n,

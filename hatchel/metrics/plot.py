@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics.information import Float
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.suite import Scores

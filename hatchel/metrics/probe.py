@@ -9,7 +9,7 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics import information
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Labels, Matrix, array, factor_names, matrix, table

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 
 
 @dataclass(frozen=True)

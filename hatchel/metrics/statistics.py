@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Seed, generator
 from hatchel.metrics.score import Interval

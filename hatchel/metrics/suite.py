@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.progress import progress
+from hatchel.core.spec import from_dict
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score, import_pandas
-from hatchel.progress import progress
-from hatchel.spec import decode
 
 
 class Scores(Mapping[str, Score]):
@@ -100,7 +100,7 @@ def measure(probe: Probe, which: str | Sequence[str | Metric] = "all", seed: int
         which = which.split(",")
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
-    chosen = [decode(Metric, w.strip() if isinstance(w, str) else w, "which") for w in which]
+    chosen = [from_dict(Metric, w.strip() if isinstance(w, str) else w, "which") for w in which]
     with progress("measuring", len(chosen)) as advance:
         for metric in chosen:
             reason = metric.missing(probe)

@@ -7,9 +7,9 @@ import itertools
 import torch
 from torch import Tensor, nn
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count
 from hatchel.nets.part import Decoder, Shape
-from hatchel.spec import Count
 
 
 class Broadcast(Decoder):

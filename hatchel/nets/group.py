@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.nets.part import Shape
 
 

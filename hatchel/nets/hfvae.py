@@ -11,14 +11,12 @@ import math
 
 from torch import nn
 
-from hatchel.errors import HatchelError
-from hatchel.nets.conv import convolutions
-from hatchel.nets.deconv import upconvolutions
-from hatchel.nets.grid import GRID, ToRow, ToShape, fitted, halvings
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count
+from hatchel.nets.conv import convolutions, upconvolutions
+from hatchel.nets.layers import GRID, Branched, ToRow, ToShape, fitted, halvings
 from hatchel.nets.mlp import MlpDecoder
 from hatchel.nets.part import Decoder, Encoder, Shape
-from hatchel.nets.stack import Branched
-from hatchel.spec import Count
 
 CHANNELS = (32, 32, 64, 64)
 

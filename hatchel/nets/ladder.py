@@ -7,11 +7,11 @@ import itertools
 import torch
 from torch import Tensor, nn
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count
 from hatchel.nets.conv import Conv
 from hatchel.nets.mlp import Mlp
 from hatchel.nets.part import Encoded, Encoder, Shape
-from hatchel.spec import Count
 
 
 class LadderEncoder(Encoder, kind="ladder"):

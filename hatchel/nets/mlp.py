@@ -8,10 +8,9 @@ from typing import Literal
 
 from torch import nn
 
-from hatchel.nets.grid import ToRow, ToShape
+from hatchel.core.spec import Count
+from hatchel.nets.layers import Headed, ToRow, ToShape
 from hatchel.nets.part import Decoder, Encoder, Shape
-from hatchel.nets.stack import Headed
-from hatchel.spec import Count
 
 Activation = Literal["relu", "tanh", "leaky_relu", "elu", "gelu", "silu"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from hatchel.spec import Spec
+from hatchel.core.spec import Spec
 
 Shape = tuple[int, ...]
 """Of one item: (C, H, W) for images, (F,) for the rows of a table."""

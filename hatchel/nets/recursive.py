@@ -1,4 +1,4 @@
-"""The recursive encoder of RecurD (Chen et al., Recursive Disentanglement Network, paper 000)."""
+"""RecurD's encoders and decoder: groups of encoders with routers between them, and the plain baseline."""
 
 from __future__ import annotations
 
@@ -7,10 +7,51 @@ from typing import Literal
 
 from torch import Tensor, nn
 
+from hatchel.core.spec import Count
+from hatchel.nets.conv import Conv, Deconv
 from hatchel.nets.group import Branches, GroupedConv, branches_of, convolution, image_shape
-from hatchel.nets.part import Encoded, Encoder, Shape
+from hatchel.nets.layers import halvings
+from hatchel.nets.part import Decoder, Encoded, Encoder, Shape
 from hatchel.nets.router import AttentionRouter, FixedRouter, LinearRouter, Router
-from hatchel.spec import Count
+
+
+class Recurd0(Encoder):
+    """Convolutions 32, 32, 64, 64 (4x4, stride 2, ReLU), FC 128, then the latent's numbers (RecurD, Table 3).
+
+    The paper prints no activation after FC 128; we use ReLU, as its decoder has, for without one two linear layers are
+    one. It prints "128 (256)" beside "dSprites (3DShapes)": 128 for one channel, 256 for three.
+
+    >>> sum(p.numel() for p in Recurd0().build((1, 64, 64), (2,) * 8).parameters())
+    248656
+    """
+
+    hidden: Count = 128
+    "Size of the fully connected layer; the paper has 256 for images with colour."
+
+    def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
+        """Features: conv1, ..., hidden1."""
+        halvings(shape, "encoder=recurd0", "encoder=mlp")
+        return Conv(hidden=(self.hidden,)).build(shape, widths)
+
+
+class Recurd0Decoder(Decoder):
+    """FC 128, FC 4x4x64, transposed convolutions 64, 32, 32 and the image's channels, ReLU (RecurD, Table 3).
+
+    The paper prints ReLU after the last layer too; we use none: as a logit or mean it must be free to be negative, and
+    its reconstruction error is a cross-entropy.
+
+    >>> sum(p.numel() for p in Recurd0Decoder().build(8, (1, 64, 64)).parameters())
+    248577
+    """
+
+    hidden: Count = 128
+    "Size of the fully connected layer."
+
+    def build(self, width: int, shape: Shape) -> nn.Module:
+        """z (B, width) -> (B, C, H, W)."""
+        halvings(shape, "decoder=recurd0_decoder", "decoder=mlp_decoder")
+        return Deconv(hidden=(self.hidden,)).build(width, shape)
+
 
 MODULES: dict[int, tuple[tuple[int, tuple[int, ...]], ...]] = {
     1: ((4, (32, 64)),),
@@ -23,7 +64,7 @@ LAST_CHANNELS = 16
 class Recursive(Encoder):
     """Modules of a router and a group of encoders; the last group's encoders give one latent site each.
 
-    m_j^{l+1} = Enc_j(sum_i w_ij^l m_i^l) (paper 000, Eq. 6), the first module without a router. Depth 1 is Table 4:
+    m_j^{l+1} = Enc_j(sum_i w_ij^l m_i^l) (RecurD 2022, Eq. 6), the first module without a router. Depth 1 is Table 4:
     4 x [conv 32, conv 64], router, D x [conv 16, FC 16, FC]; depth 2 is Table 5: 2 x conv 32, router, 4 x conv 16,
     router, D x [conv 16, FC 16, FC]; all convolutions 4x4, stride 2. The paper has 8 and 16 latent dimensions, which
     the latent decides here, and prints no activation after FC 16; we use ReLU, for without one two linear layers are

@@ -1,4 +1,4 @@
-"""Routers: which features of a recursive module's input each of the next encoders reads (RecurD, paper 000, section 3).
+"""Routers: which features of a recursive module's input each of the next encoders reads (RecurD, Sec. 3).
 
 Every router takes m = (m_1 .. m_d), (B, d, C, H, W), to what the d' encoders read, (B, d', C', H, W).
 """
@@ -10,14 +10,14 @@ import math
 import torch
 from torch import Tensor, nn
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.nets.part import Shape
 
 
 class Router(nn.Module):
     """w = softmax(TopK(R, k)) over each column, R = relu(Linear_{d -> d'}(A)), A = softmax(m m^T / sqrt F); m^T w.
 
-    (Paper 000, Eq. 5 and the tables' "FC, 8, ReLU".) F is the length of a flattened m_i. The paper does not divide by
+    (RecurD 2022, Eq. 5 and the tables' "FC, 8, ReLU".) F is the length of a flattened m_i. The paper does not divide by
     sqrt F; with `scaled` we do, as attention does: unscaled, A is all but the identity at F = 16384.
     """
 
@@ -44,7 +44,7 @@ class Router(nn.Module):
 
 
 class LinearRouter(nn.Module):
-    """w = softmax over each column of Linear_{F -> d'}(m_i): the ablation "Linear" (paper 000, Table 9)."""
+    """w = softmax over each column of Linear_{F -> d'}(m_i): the ablation "Linear" (Chen et al. 2022, Table 9)."""
 
     def __init__(self, shape: Shape, outputs: int) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class LinearRouter(nn.Module):
 
 
 class FixedRouter(nn.Module):
-    """All channels cut into d' equal slices, one for each encoder: the ablation "Fix" (paper 000, Table 9)."""
+    """All channels cut into d' equal slices, one for each encoder: the ablation "Fix" (Chen et al. 2022, Table 9)."""
 
     def __init__(self, shape: Shape, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class FixedRouter(nn.Module):
 
 
 class AttentionRouter(nn.Module):
-    """Attention with 8 heads: the ablation "Att" (paper 000, Table 9, which says no more than that).
+    """Attention with 8 heads: the ablation "Att" (Chen et al. 2022, Table 9, which says no more than that).
 
     Ours: each encoder has a learned query; the keys are the features averaged over space, the values their maps; heads
     are slices of the channels; keys, values and the output go through linear maps of the channels.

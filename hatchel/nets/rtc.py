@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from torch import nn
 
-from hatchel.nets.conv import Conv
-from hatchel.nets.deconv import upconvolutions
-from hatchel.nets.grid import GRID, ToShape, fitted, halvings
+from hatchel.nets.conv import Conv, upconvolutions
+from hatchel.nets.layers import GRID, ToShape, Upconv, fitted, halvings
 from hatchel.nets.part import Decoder, Encoder, Shape
-from hatchel.nets.upconv import Upconv
 
 
 class Rtc(Encoder):

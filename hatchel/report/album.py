@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from hatchel.errors import HatchelError
-from hatchel.files import writable_folder, write_text
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import writable_folder, write_text
 from hatchel.report.animation import animations, write_animation
 from hatchel.report.comparison import Comparison
 from hatchel.report.findings import Findings

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from hatchel.errors import HatchelError
-from hatchel.evaluation import ITEMS
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import to_dict
+from hatchel.evaluation.evaluation import ITEMS
 from hatchel.metrics.score import Interval
 from hatchel.metrics.statistics import over_seeds
 from hatchel.report.findings import Findings, examine
-from hatchel.run import Run
-from hatchel.spec import encode
+from hatchel.training.run import Run
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def short(key: str) -> str:
 def flat(run: Run) -> dict[str, Any]:
     """What was trained, on what and how long, as {dotted field: value}; without the seed."""
     spec = run.spec.with_fields(seed=0)
-    return {**_leaves(encode(spec, identity=True)), "data": run.data.name, "steps": run.steps}
+    return {**_leaves(to_dict(spec, identity=True)), "data": run.data.name, "steps": run.steps}
 
 
 def differences(groups: Sequence[Group]) -> Mapping[str, list[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hatchel.files import write_text
+from hatchel.core.files import write_text
 from hatchel.report.comparison import Comparison, Entry, Group, best, differences, entry
 from hatchel.report.comparison_figures import comparison_panels, score_keys
 from hatchel.report.findings import HEADLINES

@@ -10,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.errors import HatchelError
-from hatchel.evaluation import ITEMS, Codes, Encodings, encodings
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import from_dict
+from hatchel.evaluation.evaluation import ITEMS, Codes, Encodings, encodings
 from hatchel.latents.correlated import Correlated
 from hatchel.metrics._elbo_terms import ELBOTerms
 from hatchel.metrics.metric import Metric
@@ -22,8 +23,7 @@ from hatchel.report.dimensions import Dimensions
 from hatchel.report.fits import Fit, fits
 from hatchel.report.intervals import subsampled
 from hatchel.report.sites import site_information, sites
-from hatchel.run import Run
-from hatchel.spec import decode
+from hatchel.training.run import Run
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Headline:
     @property
     def spec(self) -> Metric:
         """The metric itself."""
-        return decode(Metric, self.metric)
+        return from_dict(Metric, self.metric)
 
     def score(self, probe: Probe, seed: int, bootstrap: int) -> Score:
         """The score with its interval."""

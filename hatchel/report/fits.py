@@ -56,7 +56,7 @@ def factor_values(probe: Probe, space: FactorSpace, k: int) -> Float:
 
 
 def r2_matrix(probe: Probe, space: FactorSpace, variables: Sequence[Site]) -> Float:
-    """(S, K): R² of every factor and real coordinate (paper 004, Fig. 8); NaN for a class or a still factor."""
+    """(S, K): R² of every factor and real coordinate (Cheng et al. 2020, Fig. 8); NaN for a class or a still factor."""
     result = np.full((len(variables), len(space.factors)), np.nan)
     real = [s for s, site in enumerate(variables) if not site.discrete]
     columns = [variables[s].columns[0] for s in real]

@@ -9,13 +9,13 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-import hatchel
-from hatchel.errors import HatchelError
-from hatchel.files import writable_folder, write_text
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import writable_folder, write_text
+from hatchel.core.spec import to_dict
+from hatchel.core.version import __version__
 from hatchel.report.findings import Control, Findings
 from hatchel.report.panels.panel import Shown, shown
 from hatchel.report.summary import duration, factor_lines, facts, notes, summary, training_seconds
-from hatchel.spec import encode
 
 __all__ = ["checked_file", "duration", "page", "rendered", "training_seconds", "write_report"]
 
@@ -43,7 +43,7 @@ def page(found: Findings, controls: Sequence[Control] = (), panels: Sequence[Sho
             "notes": notes(found),
             "variants": list(dict.fromkeys(score.name for score in found.scores.values())),
             "panels": shown(found) if panels is None else panels,
-            "config": json.dumps(encode(found.run.spec), indent=2),
+            "config": json.dumps(to_dict(found.run.spec), indent=2),
         },
     )
 
@@ -54,7 +54,7 @@ def rendered(template: str, values: Mapping[str, Any]) -> str:
         loader=PackageLoader("hatchel.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    return environment.get_template(template).render(values, version=hatchel.__version__)
+    return environment.get_template(template).render(values, version=__version__)
 
 
 def checked_file(path: Path) -> Path:

@@ -13,7 +13,7 @@ from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.style import INK, SMALL, WIDTH, boxless, sheet
 from hatchel.report.traversal import ROWS, traversal_codes, typical
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 Images = NDArray[np.uint8]
 

@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hatchel.core.streams import generator
 from hatchel.latents import concrete
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.prior import Prior
 from hatchel.report.sites import Site
-from hatchel.run import Run
-from hatchel.streams import generator
+from hatchel.training.run import Run
 
 CODES = NDArray[np.float32]
 

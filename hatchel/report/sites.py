@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from hatchel.metrics.information import Float
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 
 @dataclass(frozen=True)

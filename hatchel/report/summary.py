@@ -8,8 +8,8 @@ import numpy as np
 
 from hatchel.metrics.score import Score
 from hatchel.report.findings import HEADLINES, Findings, Headline
-from hatchel.run import Run
 from hatchel.training.events import read_events
+from hatchel.training.run import Run
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ ERRORS = {"single": 47.49, "parallel": 22.21, "linear": 38.82, "scaled (DeVAE)":
 class DeVAEAblation(Comparison, kind="devae-ablation"):
     """One space, parallel spaces, a linear map, and DeVAE's scaling; other betas; other draws of the layer."""
 
-    paper = "001 Tables 2, 3, 4"
+    paper = "Wu et al. 2023, Tables 2, 3, 4"
     scales = {
         "smoke": SMOKE_WORDS,
         "laptop": f"{LAPTOP_WORDS}; betas 1, 4, 10",

@@ -22,7 +22,7 @@ FREE = {k: v for k, v in NETWORK.items() if k != "latent"}
 class DeVAEComparison(Comparison, kind="devae-comparison"):
     """MIG, FactorVAE score, DCI and reconstruction of DeVAE and the methods it is compared with."""
 
-    paper = "001 Fig. 2, Tables 3, 6"
+    paper = "Wu et al. 2023, Fig. 2, Tables 3, 6"
     scales = {
         "smoke": SMOKE_WORDS,
         "laptop": f"{LAPTOP_WORDS}; betas 1, 4, 10",

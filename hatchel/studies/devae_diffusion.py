@@ -22,7 +22,7 @@ SNAPSHOTS = {"smoke": 2, "laptop": 6, "paper": 20}
 class DeVAEDiffusion(Comparison, kind="devae-diffusion"):
     """max_d I(z_d; factor) of every factor, measured again and again during training, and at each layer."""
 
-    paper = "001 Figs. 4, 11"
+    paper = "Wu et al. 2023, Figs. 4, 11"
     scales = {
         "smoke": SMOKE_WORDS,
         "laptop": f"{LAPTOP_WORDS}; betas 1, 4, 10; measured 6 times",

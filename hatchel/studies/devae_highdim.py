@@ -21,7 +21,7 @@ MEASURED = metrics("mig", "reconstruction", "active_units", "med")
 class DeVAEHighDim(Comparison, kind="devae-highdim"):
     """MIG, reconstruction, MED and active units of DeVAE and beta-VAE with 10 and 1024 dimensions."""
 
-    paper = "001 Figs. 5, 12"
+    paper = "Wu et al. 2023, Figs. 5, 12"
     scales = {
         "smoke": f"{SMOKE_WORDS}; 10 and 32 dimensions",
         "laptop": f"{LAPTOP_WORDS}; betas 1, 4, 10",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hatchel.estimators.minibatch import MSS
+from hatchel.objective.estimators.minibatch import MSS
 from hatchel.study.cells.estimated import Estimated
 from hatchel.study.claims import inside
 from hatchel.study.rows import groups, where
@@ -27,7 +27,7 @@ BATCHES = (64, 256, 1024)
 class DimensionShutdown(Study, kind="dimension-shutdown"):
     """MSS of independent codes with S dead coordinates: the estimate falls as (D - S - 1) log M, the truth is 0."""
 
-    paper = "004 App. 1.3"
+    paper = "Cheng et al. 2020, App. 1.3"
     scales = {
         "smoke": "1 batch of 64, 1 seed",
         "laptop": f"D = {D}, batches of 64, 256 and 1024 out of N = M, 10 batches each, 3 seeds",

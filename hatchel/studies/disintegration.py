@@ -28,7 +28,7 @@ MATRICES = {"disintegration": "information about each factor", "disintegration(b
 class DisintegrationStudy(Comparison, kind="disintegration"):
     """R² and NMI matrices and pair plots of three methods, and how many latents carry each factor."""
 
-    paper = "004 Figs. 5-9, 14-16"
+    paper = "Cheng et al. 2020, Figs. 5-9, 14-16"
     scales = {
         "smoke": SMOKE_WORDS,
         "laptop": f"{LAPTOP_WORDS}; the runs of tc-disparity",

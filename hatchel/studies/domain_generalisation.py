@@ -24,7 +24,7 @@ LEFT_OUT = {"smoke": (0,), "laptop": (0, 75), "paper": ANGLES}
 class DomainGeneralisation(Study, kind="domain-generalisation"):
     """Digits of an angle that neither the representation nor its classifier has seen."""
 
-    paper = "000 Fig. 7 right"
+    paper = "Chen et al. 2022, Fig. 7 right"
     scales = {
         "smoke": "2 steps of 16 images, 0 degrees left out",
         "laptop": "1,000 steps of 64 images at 32 px, learning rate 1e-3, three methods, 0 and 75 degrees left out, "

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hatchel.core.spec import updated
 from hatchel.data.mnist import MNIST
 from hatchel.data.source import Source
-from hatchel.presets.preset import preset
-from hatchel.spec import updated
+from hatchel.methods.method import preset
 from hatchel.study.budget import NETWORK, schedule
 from hatchel.study.cells.classified import SHARES, Classified, accuracy
 from hatchel.study.claims import higher
@@ -48,7 +48,7 @@ def runs(data: Source, steps: int, scale: Scale) -> dict[str, RunSpec]:
 class DownstreamMNIST(Study, kind="downstream-mnist"):
     """Accuracy of a linear classifier on the representation with 20 to 100 % of the labels, and on the pixels."""
 
-    paper = "000 Fig. 7 left"
+    paper = "Chen et al. 2022, Fig. 7 left"
     scales = {
         "smoke": "2 steps of 16 images, 200 labels",
         "laptop": "2,000 steps of 64 images at 32 px, learning rate 1e-3, three methods, 10,000 labels, 3 seeds",

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from hatchel.errors import HatchelError, unknown
-from hatchel.spec import decode, local
+from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.spec import from_dict, local
 from hatchel.study.cells.trained import Trained
 from hatchel.study.contrast import agreement, differences, wins
 from hatchel.study.grid import SCALES, Grid, as_list
@@ -158,7 +158,7 @@ def _grid(body: Mapping[str, Any]) -> Grid:
             fields[name] = [] if fields[name] is None else as_list(fields[name])
     if "methods" in fields:
         fields["methods"] = [{"preset": m} if isinstance(m, str) else m for m in fields["methods"]]
-    return decode(Grid, fields)
+    return from_dict(Grid, fields)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from hatchel.core.spec import updated
 from hatchel.data.mnist import MNIST, FashionMNIST
 from hatchel.data.source import Source
-from hatchel.presets.preset import preset
-from hatchel.spec import updated
+from hatchel.methods.method import preset
 from hatchel.studies.hfvae_scores import HFVAEScores
 from hatchel.study.cells.digits import Digits
 from hatchel.study.cells.trained import Trained, metrics
@@ -60,7 +60,7 @@ def looked_at(run: RunSpec, scale: Scale, seeds: int, snapshots: int) -> list[Di
 class HFVAEDiscrete(Study, kind="hfvae-discrete"):
     """Clustering accuracy and NMI of the discrete variable, and whether a traversal of style keeps the digit."""
 
-    paper = "003 §6.3, Figs. 5-7"
+    paper = "Esmaeili et al. 2019, §6.3, Figs. 5-7"
     scales = {
         "smoke": "2 steps of 16 images",
         "laptop": "2,000 steps of 256 images (8.5 epochs), the paper's MLPs, learning rate 1e-3, 3 seeds; "

@@ -18,7 +18,7 @@ from hatchel.study.table import Column, Table, table
 class HFVAEFeatures(Study, kind="hfvae-features"):
     """Traversals on MNIST and Fashion-MNIST, I(x; z_d) over training, and the thickness of each digit traversed."""
 
-    paper = "003 Figs. 5, 6, 7, 11"
+    paper = "Esmaeili et al. 2019, Figs. 5, 6, 7, 11"
     scales = {
         "smoke": "2 steps of 16 images",
         "laptop": "2,000 steps of 256 images, the paper's MLPs, rate 1e-3, HFVAE on MNIST and F-MNIST, 3 seeds",

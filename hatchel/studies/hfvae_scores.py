@@ -31,7 +31,7 @@ EASTWOOD = {"VAE": 0.40, "beta-VAE": 0.71, "beta-SVAE": 0.19, "beta-TCVAE": 0.31
 class HFVAEScores(Comparison, kind="hfvae-scores"):
     """FactorVAE score and Eastwood & Williams' disentanglement (random forest) of five methods."""
 
-    paper = "003 Table 2"
+    paper = "Esmaeili et al. 2019, Table 2"
     scales = {
         "smoke": SMOKE_WORDS,
         "laptop": "2,000 steps of 128 images, dSprites at 32 px, learning rate 1e-3, the paper's MLPs, 3 seeds",

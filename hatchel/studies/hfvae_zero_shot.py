@@ -20,7 +20,7 @@ from hatchel.study.table import Column, Table, table
 class HFVAEZeroShot(Study, kind="hfvae-zero-shot"):
     """Train without the thick sevens and narrow zeros, then reconstruct them; beside a model that saw them."""
 
-    paper = "003 Fig. 9"
+    paper = "Esmaeili et al. 2019, Fig. 9"
     scales = {
         "smoke": "2 steps of 16 images",
         "laptop": "2,000 steps of 256 images, the paper's MLPs, learning rate 1e-3, 25 % of 7s and 0s removed, 3 seeds",

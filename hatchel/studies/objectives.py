@@ -7,20 +7,18 @@ from typing import Any
 
 import torch
 
+from hatchel.core.spec import Count, Positive, from_dict
 from hatchel.data.xy_squares import XYSquares
-from hatchel.estimators.minibatch import Stratified
-from hatchel.model import System
-from hatchel.objective import Weighted
-from hatchel.presets.preset import preset
-from hatchel.spec import Count, Positive, decode
+from hatchel.methods.method import preset
+from hatchel.objective.estimators.minibatch import Stratified
+from hatchel.objective.objective import Weighted
+from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation, TotalCorrelation
+from hatchel.objective.terms.elbo import Reconstruction
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.store import Entry, Row
 from hatchel.study.study import Claim, Scale, Study
 from hatchel.study.table import Column, Table, table
-from hatchel.terms.dimension_kl import DimensionKL
-from hatchel.terms.mutual_information import MutualInformation
-from hatchel.terms.reconstruction import Reconstruction
-from hatchel.terms.total_correlation import TotalCorrelation
+from hatchel.training.model import System
 from hatchel.training.spec import RunSpec, build, fitted
 
 BY = Stratified()
@@ -56,7 +54,7 @@ class Verified(Cell):
         x = torch.from_numpy(data.images(range(32)) / 255.0).float().permute(0, 3, 1, 2)
         own = self._system(self.run.objective)
         _inform(own, x, self.spread)
-        same = self._system({n: decode(Weighted, w) for n, w in basis.items()})
+        same = self._system({n: from_dict(Weighted, w) for n, w in basis.items()})
         same.model.load_state_dict(own.model.state_dict())
         with torch.no_grad():
             # The step chooses the noise: both objectives see the same draws.
@@ -81,9 +79,9 @@ def _inform(system: System, x: torch.Tensor, spread: float) -> None:
 
 
 class Objectives(Study, kind="objectives"):
-    """Objectives of papers 000 and 003 as weights on reconstruction, I(x;z), TC and dimension-wise KL, on one batch."""
+    """Objectives of RecurD and HFVAE as weights on reconstruction, I(x;z), TC and dimension-wise KL, on one batch."""
 
-    paper = "003 Table 1, 000 Table 1"
+    paper = "Esmaeili et al. 2019, Table 1, Chen et al. 2022, Table 1"
     scales = {
         "smoke": "one batch of 32 images, 10 draws of the noise",
         "laptop": "one batch of 32 images, 400 draws of the noise; in full",

@@ -21,7 +21,7 @@ TABLE9 = {("RecurD",): (0.3105, 0.0083), **{(f"router {k}",): v for k, v in ROUT
 class RecurDAblation(Comparison, kind="recurd-ablation"):
     """lambda1, lambda2, k, and the linear, fixed and attention routers in place of RecurD's own."""
 
-    paper = "000 Figs. 6, 10-17; Table 9"
+    paper = "Chen et al. 2022, Figs. 6, 10-17; Table 9"
     scales = {
         "smoke": SMOKE_WORDS,
         "laptop": f"{LAPTOP_WORDS}; RecurD-1",

@@ -48,7 +48,7 @@ def published(place: int) -> dict[tuple[Any, ...], float]:
 class RecurDBaselines(Comparison, kind="recurd-baselines"):
     """Reconstruction and MIG of RecurD, beta-VAE, ControlVAE, InfoGAN and NVAE on dSprites, 3DShapes and 3DCars."""
 
-    paper = "000 Table 7"
+    paper = "Chen et al. 2022, Table 7"
     scales = {
         "smoke": SMOKE_WORDS,
         "laptop": f"{LAPTOP_WORDS}; no 3DCars; InfoGAN and NVAE with networks of their own",

@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
+from hatchel.core.memory import keep_memory
 from hatchel.data.dsprites import DSprites
-from hatchel.presets.preset import preset
+from hatchel.methods.method import preset
 from hatchel.studies.recurd_table2 import RecurDTable2
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.reached import Reached
@@ -20,7 +21,6 @@ from hatchel.study.store import Entry, Row
 from hatchel.study.study import Claim, Scale, Study
 from hatchel.study.table import Column, Table, table
 from hatchel.training.cost import cost
-from hatchel.training.memory import keep_memory
 from hatchel.training.spec import RunSpec, build, fitted
 
 COUNTED = "64 px, 3 channels, MINE of 32 units on pooled features; counted in full, the time of this machine. Trained:"
@@ -85,7 +85,7 @@ class Costed(Cell):
 class RecurDCost(Study, kind="recurd-cost"):
     """Parameters, MACs, encoding time, and time to beta-VAE's error of beta-VAE, FactorVAE and RecurD."""
 
-    paper = "000 Table 10"
+    paper = "Chen et al. 2022, Table 10"
     scales = {
         scale: f"{COUNTED} {words}; the runs of recurd-table2 on its first data"
         for scale, words in RecurDTable2.scales.items()

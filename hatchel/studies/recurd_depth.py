@@ -19,7 +19,7 @@ from hatchel.study.table import Column
 class RecurDDepth(Comparison, kind="recurd-depth"):
     """Reconstruction, sufficiency and disentanglement terms of RecurD-0, -1 and -2 over training."""
 
-    paper = "000 Fig. 4"
+    paper = "Chen et al. 2022, Fig. 4"
     scales = {
         "smoke": SMOKE_WORDS,
         "laptop": f"{LAPTOP_WORDS}; RecurD's own encoders, D = 8, 8 and 16",

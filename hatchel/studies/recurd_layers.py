@@ -20,7 +20,7 @@ MEASURED = metrics("mig", "reconstruction", "pairwise_nmi")
 class RecurDLayers(Comparison, kind="recurd-layers"):
     """MIG and pairwise NMI of the routed features m^l and of z, for RecurD-1 and RecurD-2."""
 
-    paper = "000 Table 8, Fig. 1"
+    paper = "Chen et al. 2022, Table 8, Fig. 1"
     scales = {
         "smoke": SMOKE_WORDS,
         "laptop": f"{LAPTOP_WORDS} (RecurD's own encoders, D = 8 and 16; the runs of recurd-depth)",

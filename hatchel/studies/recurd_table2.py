@@ -52,7 +52,7 @@ def published(place: int) -> dict[tuple[Any, ...], float]:
 class RecurDTable2(Comparison, kind="recurd-table2"):
     """Reconstruction, SAP, MIG and DCI of RecurD and seven baselines on dSprites and 3DShapes."""
 
-    paper = "000 Tables 2, 6; Fig. 3"
+    paper = "Chen et al. 2022, Tables 2, 6; Fig. 3"
     scales = {
         "smoke": SMOKE_WORDS,
         "laptop": f"{LAPTOP_WORDS} (RecurD-1: D = 8, its own encoder, the others' decoder); "

@@ -21,7 +21,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 class SplitEncoder(Comparison, kind="split-encoder"):
     """Plain against split encoder for VAE, beta-VAE and FactorVAE: MIG, FactorVAE score, KL and reconstruction."""
 
-    paper = "002 Figs. 3, 4, 6, 7, 9-11"
+    paper = "Split Encoder 2019, Figs. 3, 4, 6, 7, 9-11"
     scales = {"smoke": SMOKE_WORDS, "laptop": LAPTOP_WORDS, "paper": "300,000 steps of 64 images at 64 px, 10 seeds"}
     budgets = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Budget(steps=300_000, seeds=10)}
     columns = (

@@ -25,7 +25,7 @@ VIOLATIONS: dict[str, Mapping[str, Any]] = {
 class SplitViolation(Comparison, kind="split-violation"):
     """VAE and FactorVAE with independent noise, with correlated noise, and with one filter for all coordinates."""
 
-    paper = "002 Fig. 2"
+    paper = "Split Encoder 2019, Fig. 2"
     scales = {"smoke": SMOKE_WORDS, "laptop": LAPTOP_WORDS, "paper": "300,000 steps of 64 images at 64 px, 10 seeds"}
     budgets = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Budget(steps=300_000, seeds=10)}
     columns = (

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from hatchel.core.spec import Count, Positive
 from hatchel.metrics import gaussian_tc
-from hatchel.spec import Count, Positive
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.rows import measured, where
 from hatchel.study.store import Entry, Row
@@ -50,7 +50,7 @@ def _tc(covariance: Any) -> float:
 class TCBound(Study, kind="tc-bound"):
     """TC of the means grows without bound as they become dependent; TC of the noisy samples does not."""
 
-    paper = "004 Thm. 1, Fig. 1"
+    paper = "Cheng et al. 2020, Thm. 1, Fig. 1"
     scales = {
         "smoke": "500 points",
         "laptop": "20,000 points, 3 seeds",

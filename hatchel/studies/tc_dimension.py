@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from hatchel.estimators.density_ratio import DensityRatio
+from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.study.cells.estimated import Estimated
 from hatchel.study.claims import inside
 from hatchel.study.rows import where
@@ -30,7 +30,7 @@ SEEDS = {"smoke": 1, "laptop": 1, "paper": 10}
 class TCDimension(Study, kind="tc-dimension"):
     """TC by FactorVAE's discriminator after 2,000 updates against -D/4 log(1 - rho^2), for D = 10, 100, 1000."""
 
-    paper = "001 Table 1"
+    paper = "Wu et al. 2023, Table 1"
     scales = {
         "smoke": "5 updates of a small discriminator",
         "laptop": "2,000 updates with FactorVAE's batches of 64 and rate of 1e-4, 1 repeat",

@@ -19,7 +19,7 @@ STRENGTHS = {"smoke": (10,), "laptop": (10, 50), "paper": (2, 6, 10, 20, 50)}
 class TCDisparity(Comparison, kind="tc-disparity"):
     """TC of the means against TC of the samples for FactorVAE, RTC-VAE, DIP-VAE-I and DIP-VAE-II."""
 
-    paper = "004 Figs. 3, 4, 10, 11"
+    paper = "Cheng et al. 2020, Figs. 3, 4, 10, 11"
     scales = {
         "smoke": SMOKE_WORDS,
         "laptop": f"{LAPTOP_WORDS}, strengths 10 and 50",

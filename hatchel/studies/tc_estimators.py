@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hatchel.estimators.estimator import Density
-from hatchel.spec import decode
+from hatchel.core.spec import from_dict
+from hatchel.objective.estimators.estimator import Density
 from hatchel.study.cells.estimated import Estimated, correlation_of
 from hatchel.study.rows import groups, measured
 from hatchel.study.store import Entry, Row
@@ -21,7 +21,7 @@ DIMENSIONS = {"smoke": (2, 10), "laptop": (2, 4, 10, 20), "paper": (2, 4, 10, 20
 class TCEstimators(Study, kind="tc-estimators"):
     """MWS, MSS_0, MSS_1, stratified and Gaussian estimates of TC(z) over det(corr) from 0 to 1, for several D."""
 
-    paper = "004 Fig. 2"
+    paper = "Cheng et al. 2020, Fig. 2"
     scales = {
         "smoke": "2 batches of 64",
         "laptop": "10 batches of 256 out of N = 50,000, sigma = 0.1, 3 seeds",
@@ -35,7 +35,7 @@ class TCEstimators(Study, kind="tc-estimators"):
         return [
             Entry(
                 {"D": dim, "estimator": name, "det": det},
-                Estimated(seed, decode(Density, name), dim, correlation_of(det, dim), dim, sigma=0.1, **size),
+                Estimated(seed, from_dict(Density, name), dim, correlation_of(det, dim), dim, sigma=0.1, **size),
             )
             for dim in DIMENSIONS[scale]
             for name in ESTIMATORS

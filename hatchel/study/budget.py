@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hatchel.core.spec import updated
 from hatchel.data.dsprites import DSprites
 from hatchel.data.shapes3d import Shapes3D
 from hatchel.data.source import Source
 from hatchel.data.xy_squares import XYSquares
-from hatchel.estimators.density_ratio import DensityRatio
+from hatchel.methods.method import Method, preset
 from hatchel.metrics.metric import Metric
-from hatchel.presets.preset import Preset, preset
-from hatchel.spec import updated
+from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.study.cells.trained import Trained, metrics
 from hatchel.study.study import Scale
 
@@ -80,7 +80,7 @@ def schedule(method: str, steps: int) -> dict[str, float]:
     """
     if steps >= PAPER_STEPS:
         return {}
-    own = Preset.members()[method]()
+    own = Method.members()[method]()
     shorter: dict[str, float] = {
         n: max(1, round(getattr(own, n) * steps / PAPER_STEPS)) for n in SCHEDULES.get(method, ())
     }

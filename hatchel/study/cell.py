@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hatchel.core.spec import Spec
 from hatchel.data.source import Source
-from hatchel.spec import Spec
 from hatchel.training.spec import RunSpec
 
 S = TypeVar("S", bound=Spec)

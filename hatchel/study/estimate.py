@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hatchel.errors import HatchelError
-from hatchel.spec import updated
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import updated
 from hatchel.study.cell import Cell, Place
 from hatchel.study.engines.engine import Engine
 from hatchel.study.progress import duration
@@ -127,8 +127,8 @@ class _Clock:
 
 def training_seconds(run: RunSpec, threads: int = 1) -> float:
     """Steps times the time of one, measured on a throw-away run."""
-    from hatchel.run import train
     from hatchel.training.events import read_events
+    from hatchel.training.run import train
 
     with tempfile.TemporaryDirectory() as folder:
         spec = updated(run, {"steps": CALIBRATION, "log_every": CALIBRATION // 3, "threads": threads})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.study.index import Answer
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.spec import Count, Spec, from_dict, to_dict
 from hatchel.data.source import Source
-from hatchel.errors import HatchelError, unknown
 from hatchel.metrics.metric import Metric
-from hatchel.spec import Count, Spec, decode, encode
 from hatchel.study.cells.trained import metrics as named_metrics
 from hatchel.study.recipe import Change, described, labelled, options_of
 from hatchel.study.store import Label
@@ -105,10 +105,10 @@ class Grid(Spec):
         """The grid with what a scale replaces of it."""
         where = f"scales.{scale}"
         changes = {k: v for k, v in self._scale(scale).items() if k in OWN}
-        decode(Sizes, {k: v for k, v in changes.items() if k in ("seeds", "items", "snapshots")}, where)
+        from_dict(Sizes, {k: v for k, v in changes.items() if k in ("seeds", "items", "snapshots")}, where)
         for name, family in (("data", Source), ("metrics", Metric)):
             if name in changes:
-                changes[name] = tuple(decode(family, v, f"{where}.{name}") for v in as_list(changes[name]))
+                changes[name] = tuple(from_dict(family, v, f"{where}.{name}") for v in as_list(changes[name]))
         # Not `with_fields`, which would check the grid again, and that asks for this.
         made = object.__new__(Grid)
         for field in dataclasses.fields(self):
@@ -206,5 +206,5 @@ def _variant(source: Source, among: Sequence[Source]) -> str:
     if sum(other.kind == source.kind for other in among) == 1:
         return source.kind
     defaults = {f.name: f.default for f in dataclasses.fields(source)}
-    changed = {k: v for k, v in encode(source).items() if k != "kind" and v != defaults[k]}
+    changed = {k: v for k, v in to_dict(source).items() if k != "kind" and v != defaults[k]}
     return f"{source.kind}({', '.join(f'{k}={v}' for k, v in changed.items())})"

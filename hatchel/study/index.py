@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from hatchel.core.errors import HatchelError
 from hatchel.data.cache import cache_folder
-from hatchel.errors import HatchelError
 from hatchel.study.store import Store
 
 FORMAT = "1"

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.spec import from_dict, to_dict, updated
 from hatchel.data.source import Source
-from hatchel.errors import HatchelError, unknown
-from hatchel.presets.preset import Preset
-from hatchel.spec import decode, encode, updated
+from hatchel.methods.method import Method
 from hatchel.study.store import Label
 from hatchel.training.spec import RunSpec
 
@@ -39,7 +39,7 @@ def described(method: str, data: Source, changes: Sequence[Change], where: str =
     own = {c.field: c for c in changes if c.field in symbols}
     rest = [c for c in changes if c.field not in symbols]
     try:
-        made = decode(Preset, {"kind": method, **{k: c.value for k, c in own.items()}}).run(data)
+        made = from_dict(Method, {"kind": method, **{k: c.value for k, c in own.items()}}).run(data)
         return updated(made, _in_order(rest))
     except HatchelError as error:
         raise _placed(member, data, own, rest, error) from None
@@ -70,7 +70,7 @@ def labelled(value: Any) -> Label:
         return str(value).lower()
     if isinstance(value, int | float):
         return value
-    plain = encode(value)
+    plain = to_dict(value)
     if isinstance(plain, list):
         return ", ".join(str(labelled(v)) for v in cast(list[Any], plain))
     if isinstance(plain, dict):
@@ -84,8 +84,8 @@ def labelled(value: Any) -> Label:
         return str(plain)
 
 
-def _method(name: str, where: str) -> type[Preset]:
-    members = Preset.members()
+def _method(name: str, where: str) -> type[Method]:
+    members = Method.members()
     if name not in members:
         raise unknown("preset", name, members, where=where)
     return members[name]
@@ -101,17 +101,17 @@ def _in_order(changes: Sequence[Change]) -> dict[str, Any]:
 
 
 def _placed(
-    member: type[Preset], data: Source, own: Mapping[str, Change], rest: Sequence[Change], error: HatchelError
+    member: type[Method], data: Source, own: Mapping[str, Change], rest: Sequence[Change], error: HatchelError
 ) -> HatchelError:
     """The error at the place that causes it: the first change that fails by itself, after those before it."""
     for change in own.values():
         try:
-            decode(Preset, {"kind": member.kind, change.field: change.value})
+            from_dict(Method, {"kind": member.kind, change.field: change.value})
         except HatchelError as found:
             return _said(change, found)
     for count, change in enumerate(rest, 1):
         try:
-            made = decode(Preset, {"kind": member.kind, **{k: c.value for k, c in own.items()}}).run(data)
+            made = from_dict(Method, {"kind": member.kind, **{k: c.value for k, c in own.items()}}).run(data)
             updated(made, _in_order(rest[:count]))
         except HatchelError as found:
             return _said(change, found)
@@ -124,7 +124,7 @@ def _said(change: Change, error: HatchelError) -> HatchelError:
     return HatchelError(f"{change.where}{'.' if text.startswith(change.field.split('.')[0]) else ': '}{text}")
 
 
-def _holds_list(member: type[Preset], field: str) -> bool:
+def _holds_list(member: type[Method], field: str) -> bool:
     hints = typing.get_type_hints(member)
     if field in hints:
         kinds = (hints[field], *typing.get_args(hints[field]))
@@ -143,9 +143,9 @@ def default_of(method: str, field: str) -> Any:
     member = _method(method, "")
     symbols = {f.name: f.default for f in dataclasses.fields(member)}
     if field in symbols:
-        return None if symbols[field] is dataclasses.MISSING else encode(symbols[field])
+        return None if symbols[field] is dataclasses.MISSING else to_dict(symbols[field])
     try:
-        node: Any = encode(decode(Preset, {"kind": method}).run(XYSquares()))
+        node: Any = to_dict(from_dict(Method, {"kind": method}).run(XYSquares()))
     except HatchelError:  # a method with a symbol that has no default
         return None
     for name in field.split("."):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hatchel.files import writable_folder, write_json, write_text
+from hatchel.core.files import writable_folder, write_json, write_text
 from hatchel.report.page import rendered
 from hatchel.report.style import WIDTH, png, standalone_svg, svg
 from hatchel.studies.grid_file import name_of, target_of

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from hatchel.errors import HatchelError
-from hatchel.files import claimed
-from hatchel.spec import encode
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import claimed
+from hatchel.core.spec import to_dict
 from hatchel.study.cell import Cell
 from hatchel.study.engines.engine import Engine
 from hatchel.study.store import Store
@@ -111,7 +111,7 @@ class _Session:
             while self.todo:
                 if new:
                     digest = new.popleft()
-                    body = encode(self.todo[digest])
+                    body = to_dict(self.todo[digest])
                     future = executor.submit(perform, folder, body, self.engine.threads, plugins)
                     waiting[future] = digest
                     future.add_done_callback(ready.put)

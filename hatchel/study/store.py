@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-import hatchel
-from hatchel.errors import HatchelError
-from hatchel.files import claimed, read_json, writable_folder, write_json
-from hatchel.spec import encode
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import claimed, read_json, writable_folder, write_json
+from hatchel.core.spec import to_dict
+from hatchel.core.version import __version__
 from hatchel.study.cell import Cell, Record
 
 FORMAT = 1
@@ -61,7 +61,7 @@ class Store:
                 raise HatchelError(f"{page}: was not written by Hatchel; name another folder")
             if form > FORMAT:
                 raise HatchelError(
-                    f"{self.folder}: written by a newer Hatchel (store format {form}; this is {hatchel.__version__}, "
+                    f"{self.folder}: written by a newer Hatchel (store format {form}; this is {__version__}, "
                     f"format {FORMAT}): upgrade to read it"
                 )
 
@@ -69,7 +69,7 @@ class Store:
         """Make the folder, or say why it cannot be written to."""
         writable_folder(self.folder)
         if not (self.folder / "store.json").is_file():
-            write_json(self.folder / "store.json", {"format": FORMAT, "hatchel": hatchel.__version__})
+            write_json(self.folder / "store.json", {"format": FORMAT, "hatchel": __version__})
         return self
 
     @property
@@ -113,12 +113,12 @@ class Store:
             {
                 "format": FORMAT,
                 "digest": cell.digest(),
-                "cell": encode(cell),
+                "cell": to_dict(cell),
                 "values": dict(record.values),
                 "details": dict(record.details),
                 "seconds": round(seconds, 3),
                 "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                "hatchel": hatchel.__version__,
+                "hatchel": __version__,
                 "machine": machine(),
             }
         )
@@ -134,7 +134,7 @@ class Store:
         """Keep why a cell failed."""
         place = self.place(cell.digest())
         place.mkdir(parents=True, exist_ok=True)
-        body = {"format": FORMAT, "cell": encode(cell), "error": message, "traceback": trace}
+        body = {"format": FORMAT, "cell": to_dict(cell), "error": message, "traceback": trace}
         write_json(place / "error.json", body)
 
     def record(self, digest: str) -> dict[str, Any]:

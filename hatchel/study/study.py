@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from hatchel.errors import HatchelError, unknown
-from hatchel.spec import Spec
+from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.spec import Spec
 from hatchel.study.store import Entry, Row
 from hatchel.study.table import Table
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.files import claimed
+from hatchel.core.spec import to_dict
 from hatchel.data.source import Source
-from hatchel.errors import HatchelError, unknown
-from hatchel.files import claimed
 from hatchel.metrics.metric import Metric
-from hatchel.spec import encode
 from hatchel.study.cell import Cell
 from hatchel.study.cells.agreement import Agreement
 from hatchel.study.cells.trained import Trained, metric_of, metrics
@@ -89,7 +89,7 @@ class Tuning:
     @property
     def name(self) -> str:
         """The same search has the same name, and so goes on where it was."""
-        body = [self.method, encode(self.data), [d.text() for d in self.space], self.metric, encode(dict(self.fixed))]
+        body = [self.method, to_dict(self.data), [d.text() for d in self.space], self.metric, to_dict(dict(self.fixed))]
         text = json.dumps([*body, self.seeds, self.items, self.way, self.seed], sort_keys=True)
         return f"{self.method}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 

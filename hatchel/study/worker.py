@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from hatchel.errors import HatchelError
-from hatchel.files import claimed, read_json, write_json
-from hatchel.spec import decode
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import claimed, read_json, write_json
+from hatchel.core.spec import from_dict
 from hatchel.study.cell import Cell, Place
 from hatchel.study.store import Store
 from hatchel.study.study import Study
@@ -44,7 +44,7 @@ def perform(store: str, cell: Mapping[str, Any], threads: int = 1, plugins: Sequ
     for plugin in plugins:
         _load(plugin)
     Study.members()  # a study's file may define a cell of its own
-    spec, kept = decode(Cell, cell), Store(store)
+    spec, kept = from_dict(Cell, cell), Store(store)
     digest = spec.digest()
     try:
         with claimed(kept.lock(digest)) as mine:
@@ -126,7 +126,7 @@ def cpu_threads(count: int) -> Generator[None]:
 
 @functools.cache
 def _load(plugin: str) -> None:
-    from hatchel.plugins import load_file
+    from hatchel.core.plugins import load_file
 
     load_file(Path(plugin))
 

@@ -13,10 +13,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-import hatchel
-from hatchel.errors import HatchelError
-from hatchel.files import read_json, whole_folder, write_json
-from hatchel.spec import decode, encode
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import read_json, whole_folder, write_json
+from hatchel.core.spec import from_dict, to_dict
+from hatchel.core.version import __version__
 from hatchel.training.spec import RunSpec
 
 FORMAT = 1
@@ -39,13 +39,13 @@ class Description:
             folder / "config.json",
             {
                 "format": FORMAT,
-                "hatchel": hatchel.__version__,
+                "hatchel": __version__,
                 "torch": torch.__version__,
                 "digest": self.spec.digest(),
                 "shape": self.shape,
                 "n_data": self.n_data,
                 "data": self.fingerprint,
-                "spec": encode(self.spec),
+                "spec": to_dict(self.spec),
             },
         )
 
@@ -62,10 +62,10 @@ class Description:
         if data["format"] > FORMAT:
             raise HatchelError(
                 f"{path}: written by a newer Hatchel ({data.get('hatchel')}, format {data['format']}); "
-                f"this is {hatchel.__version__}, format {FORMAT}: upgrade to read it"
+                f"this is {__version__}, format {FORMAT}: upgrade to read it"
             )
         try:
-            spec = decode(RunSpec, data["spec"])
+            spec = from_dict(RunSpec, data["spec"])
         except HatchelError as error:
             raise HatchelError(f"{path}: {error}") from None
         return Description(spec, tuple(data["shape"]), int(data["n_data"]), str(data["data"]))

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hatchel.errors import HatchelError
-from hatchel.files import write_text
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import write_text
 
 
 class Events:

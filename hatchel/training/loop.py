@@ -15,16 +15,15 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from hatchel import distributed
+from hatchel.core import distributed
+from hatchel.core.errors import HatchelError
+from hatchel.core.memory import keep_memory
 from hatchel.data.dataset import Dataset
-from hatchel.errors import HatchelError
-from hatchel.model import System
-from hatchel.objective import Loss
+from hatchel.objective.objective import Loss
 from hatchel.training.checkpoint import Description, checkpoints, metered, restore, save
 from hatchel.training.events import Events
-from hatchel.training.labels import labelled_batches
-from hatchel.training.memory import keep_memory
-from hatchel.training.order import Order
+from hatchel.training.model import System
+from hatchel.training.order import Order, labelled_batches
 from hatchel.training.progress import Bar
 from hatchel.training.spec import Adam, RunSpec
 

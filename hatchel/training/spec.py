@@ -8,19 +8,18 @@ from typing import Annotated, Literal
 import torch
 from annotated_types import Ge
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count, Positive, Share, Spec, local
 from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
-from hatchel.errors import HatchelError
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
-from hatchel.likelihoods import Bernoulli, Columns, Likelihood
-from hatchel.model import Model, System
-from hatchel.nets.conv import Conv
-from hatchel.nets.deconv import Deconv
+from hatchel.latents.likelihoods import Bernoulli, Columns, Likelihood
+from hatchel.nets.conv import Conv, Deconv
 from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.nets.part import Decoder, Encoder, Shape
-from hatchel.objective import Objective, Weighted, formula
-from hatchel.spec import Count, Positive, Share, Spec, local
+from hatchel.objective.objective import Objective, Weighted, formula
+from hatchel.training.model import Model, System
 
 
 class Adam(Spec):

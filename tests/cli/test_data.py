@@ -11,9 +11,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from hatchel.cli.data import app
+from hatchel.core.errors import HatchelError
 from hatchel.data.files import RemoteFile
 from hatchel.data.mnist import MNIST
-from hatchel.errors import HatchelError
 
 
 def run(*arguments: str) -> str:

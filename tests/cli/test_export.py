@@ -9,13 +9,13 @@ import typer
 from typer.testing import CliRunner
 
 from hatchel.cli.export import export
+from hatchel.core.errors import HatchelError
 from hatchel.data.xy_squares import XYSquares
-from hatchel.errors import HatchelError
 from hatchel.export.safetensors import read
 from hatchel.latents.diagonal import Diagonal
+from hatchel.methods.method import preset
 from hatchel.nets.mlp import Mlp, MlpDecoder
-from hatchel.presets.preset import preset
-from hatchel.run import Run, train
+from hatchel.training.run import Run, train
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ import yaml
 from typer.testing import CliRunner
 
 from hatchel.cli.main import app
-from hatchel.errors import HatchelError
-from hatchel.run import Run
+from hatchel.core.errors import HatchelError
+from hatchel.training.run import Run
 
 SMALL = ["data=xy_squares", "batch_size=16", "steps=4", "log_every=2"]
 

@@ -7,11 +7,11 @@ import typer
 from typer.testing import CliRunner
 
 from hatchel.cli.report import report
+from hatchel.core.errors import HatchelError
 from hatchel.data.xy_squares import XYSquares
-from hatchel.errors import HatchelError
 from hatchel.latents.diagonal import Diagonal
-from hatchel.presets.preset import preset
-from hatchel.run import train
+from hatchel.methods.method import preset
+from hatchel.training.run import train
 
 
 @pytest.fixture

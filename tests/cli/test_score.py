@@ -6,7 +6,7 @@ import typer
 from typer.testing import CliRunner
 
 from hatchel.cli.score import score
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics import evaluate
 
 app = typer.Typer()

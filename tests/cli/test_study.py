@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hatchel.cli.main import app
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.study.cell import Record
 from hatchel.study.store import Entry, Row, Store
 from hatchel.study.study import Claim, Scale, Study

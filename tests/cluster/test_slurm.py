@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from hatchel.errors import HatchelError
-from hatchel.presets.preset import preset
-from hatchel.run import Run, train
-from hatchel.spec import updated
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import updated
+from hatchel.methods.method import preset
 from hatchel.study.engines import slurm as engine_module
 from hatchel.study.engines.here import Here
 from hatchel.study.engines.slurm import Slurm
 from hatchel.study.runner import run_cells
 from hatchel.study.store import Store
 from hatchel.study.worker import CRASHES
+from hatchel.training.run import Run, train
 from tests.cluster.conftest import said
 from tests.study import session
 from tests.study.engines import same

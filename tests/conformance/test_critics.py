@@ -8,16 +8,15 @@ from statistics import fmean
 import pytest
 import torch
 
-from hatchel.distributed import mean
-from hatchel.estimates import Estimates
-from hatchel.estimators.density_ratio import DensityRatio
-from hatchel.estimators.discriminator import Discriminator
-from hatchel.estimators.estimator import Critic
-from hatchel.estimators.mine import MINE
+from hatchel.core.distributed import mean
 from hatchel.latents.diagonal import DiagonalGaussian
-from hatchel.objective import Objective
-from hatchel.terms.total_correlation import TotalCorrelation
-from hatchel.trace import Trace
+from hatchel.objective.estimators.discriminator import DensityRatio, Discriminator
+from hatchel.objective.estimators.estimator import Critic
+from hatchel.objective.estimators.mine import MINE
+from hatchel.objective.evaluator import Evaluator
+from hatchel.objective.objective import Objective
+from hatchel.objective.terms.decomposition import TotalCorrelation
+from hatchel.objective.trace import Trace
 from tests.conftest import gaussian_trace
 
 SMALL: dict[str, Critic] = {
@@ -77,11 +76,11 @@ def test_no_gradient_crosses(name: str) -> None:
         return list(found[:2]), list(found[2:])
 
     encoder, network = gradients(objective(t).total)
-    estimates = Estimates(t, {}, {key: critic})
-    encoder_of_model, network_of_model = gradients(3.0 * mean(term.value(t, estimates)))
+    evaluator = Evaluator(t, {}, {key: critic})
+    encoder_of_model, network_of_model = gradients(3.0 * mean(term.value(t, evaluator)))
     for buffer in critic.buffers():
         buffer.fill_(math.nan)  # the moving average, as it was before the first step
-    encoder_of_critic, network_of_critic = gradients(mean(estimates.critic_losses()[key]))
+    encoder_of_critic, network_of_critic = gradients(mean(evaluator.critic_losses()[key]))
 
     assert encoder_of_critic == [None, None]
     assert all(g is None for g in network_of_model)

@@ -18,9 +18,10 @@ import pytest
 import torch
 import yaml
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import from_dict, to_dict, updated
 from hatchel.data.dataset import Dataset
 from hatchel.data.xy_squares import XYSquares
-from hatchel.errors import HatchelError
 from hatchel.latents.assigned import Assigned
 from hatchel.latents.code_noise import CodeNoise
 from hatchel.latents.correlated import Correlated
@@ -32,16 +33,15 @@ from hatchel.latents.nvae import Nvae
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.latents.vamp import Vamp
 from hatchel.latents.variables import Concrete, Gaussian
-from hatchel.model import System
+from hatchel.methods.method import Method, preset
 from hatchel.nets.conv import Conv
 from hatchel.nets.hfvae import HfvaeCeleba, HfvaeDsprites, HfvaeMnist
 from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.nets.part import Encoder
-from hatchel.nets.recurd import Recurd0
+from hatchel.nets.recursive import Recurd0
 from hatchel.nets.split import Split
-from hatchel.presets.preset import Preset, preset
-from hatchel.spec import decode, encode, updated
 from hatchel.training.loop import make_optimizer
+from hatchel.training.model import System
 from hatchel.training.spec import RunSpec, build, resolved
 
 AGAIN = "docs/crosses.md is out of date: python -m tests.conformance.test_crosses writes it anew"
@@ -71,7 +71,7 @@ SMALL: dict[str, Latent] = {
     "vamp": Vamp(Diagonal(4), 8),
 }
 LATENTS = SMALL | {kind: member() for kind, member in Latent.members().items() if kind not in SMALL}
-OBJECTIVES = {kind: {} for kind in Preset.members()} | {
+OBJECTIVES = {kind: {} for kind in Method.members()} | {
     "beta_tcvae by=gaussian": {"by": "gaussian"},
     "info_vae divergence=aggregate_kl": {"divergence": "aggregate_kl"},
 }
@@ -115,8 +115,8 @@ def squares() -> Dataset:
 def run(name: str) -> RunSpec:
     """The method's terms, with small critics, a small decoder, and the rest at its defaults."""
     terms = preset(name.split()[0], data=DATA, **OBJECTIVES[name]).objective
-    small = json.loads(json.dumps(encode(terms)).replace('"hidden": 1000', '"hidden": 16'))
-    spec = decode(RunSpec, {"objective": small, "data": DATA, "decoder": MlpDecoder((16,))})
+    small = json.loads(json.dumps(to_dict(terms)).replace('"hidden": 1000', '"hidden": 16'))
+    spec = from_dict(RunSpec, {"objective": small, "data": DATA, "decoder": MlpDecoder((16,))})
     return resolved(spec, squares())
 
 
@@ -201,7 +201,7 @@ def test_crosses_of_the_papers_learn(command: str) -> None:
     kind, *fields = command.split()
     changes = {key: yaml.safe_load(value) for key, value in (field.split("=") for field in fields)}
     spec = updated(preset(kind, data=DATA), {**changes, "optimizer.lr": 1e-3})
-    spec = decode(RunSpec, json.loads(json.dumps(encode(spec)).replace('"hidden": 1000', '"hidden": 16')))
+    spec = from_dict(RunSpec, json.loads(json.dumps(to_dict(spec)).replace('"hidden": 1000', '"hidden": 16')))
     spec = resolved(spec, squares())
     system = build(spec, squares().shape)
     optimizer = make_optimizer(system, spec, torch.device("cpu"))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hatchel.estimates import Estimates
-from hatchel.estimators.estimator import Density
-from hatchel.estimators.minibatch import Stratified
-from hatchel.terms.dimension_kl import DimensionKL
-from hatchel.terms.mutual_information import MutualInformation
-from hatchel.terms.total_correlation import TotalCorrelation
-from hatchel.trace import Trace
+from hatchel.objective.estimators.estimator import Density
+from hatchel.objective.estimators.minibatch import Stratified
+from hatchel.objective.evaluator import Evaluator
+from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation, TotalCorrelation
+from hatchel.objective.trace import Trace
 from tests.conftest import MIXED, gaussian_trace, mixed_trace
 
 DENSITIES = list(Density.members().values())
@@ -26,25 +24,25 @@ def with_groups(t: Trace) -> Trace:
 def test_terms_telescope_row_by_row(density: type[Density]) -> None:
     t = with_groups(gaussian_trace())
     by = density()
-    estimates = Estimates(t, {}, {})
+    evaluator = Evaluator(t, {}, {})
     parts = [
-        MutualInformation(by).value(t, estimates),
-        TotalCorrelation(by, over="groups").value(t, estimates),
-        TotalCorrelation(by, over="within").value(t, estimates),
-        DimensionKL(by).value(t, estimates),
+        MutualInformation(by).value(t, evaluator),
+        TotalCorrelation(by, over="groups").value(t, evaluator),
+        TotalCorrelation(by, over="within").value(t, evaluator),
+        DimensionKL(by).value(t, evaluator),
     ]
     whole = t.q.log_prob(t.z, t.q.whole) - t.q.prior_log_prob(t.z, t.q.whole)
     torch.testing.assert_close(sum(parts), whole, atol=1e-9, rtol=0)
-    over_sites = parts[0] + TotalCorrelation(by).value(t, estimates) + parts[3]
+    over_sites = parts[0] + TotalCorrelation(by).value(t, evaluator) + parts[3]
     torch.testing.assert_close(over_sites, whole, atol=1e-9, rtol=0)
 
 
 @pytest.mark.parametrize("density", DENSITIES, ids=lambda d: d.kind)
 def test_telescoping_survives_single_precision(density: type[Density]) -> None:
     t = gaussian_trace(dtype=torch.float32)
-    estimates = Estimates(t, {}, {})
+    evaluator = Evaluator(t, {}, {})
     by = density()
-    total = sum(term.value(t, estimates) for term in (MutualInformation(by), TotalCorrelation(by), DimensionKL(by)))
+    total = sum(term.value(t, evaluator) for term in (MutualInformation(by), TotalCorrelation(by), DimensionKL(by)))
     whole = t.q.log_prob(t.z, t.q.whole) - t.q.prior_log_prob(t.z, t.q.whole)
     torch.testing.assert_close(total, whole, atol=1e-5, rtol=1e-5)
 
@@ -69,23 +67,23 @@ def test_terms_telescope_on_groups_classes_and_learned_priors(density: type[Dens
         assert "discrete sites" in by.accepts(t.q)
         return
     assert not by.accepts(t.q)
-    estimates = Estimates(t, {}, {})
-    information, dimensions = MutualInformation(by).value(t, estimates), DimensionKL(by).value(t, estimates)
+    evaluator = Evaluator(t, {}, {})
+    information, dimensions = MutualInformation(by).value(t, evaluator), DimensionKL(by).value(t, evaluator)
     depths = range(1, len(t.q.nesting) + 1)
     nested = [TotalCorrelation(by, over="nested", depth=d) for d in depths]
     assert nested[0].partitions(t.q) == TotalCorrelation(by, over="groups").partitions(t.q)
-    parts = [term.value(t, estimates) for term in (*nested, TotalCorrelation(by, over="within"))]
+    parts = [term.value(t, evaluator) for term in (*nested, TotalCorrelation(by, over="within"))]
     whole = t.q.log_prob(t.z, t.q.whole) - t.q.prior_log_prob(t.z, t.q.whole)
     torch.testing.assert_close(information + sum(parts) + dimensions, whole, atol=1e-9, rtol=0)
-    over_sites = information + TotalCorrelation(by).value(t, estimates) + dimensions
+    over_sites = information + TotalCorrelation(by).value(t, evaluator) + dimensions
     torch.testing.assert_close(over_sites, whole, atol=1e-9, rtol=0)
 
 
 @pytest.mark.parametrize("kind", MIXED)
 def test_telescoping_on_mixed_latents_survives_single_precision(kind: str) -> None:
     t = mixed_trace(MIXED[kind], dtype=torch.float32)
-    estimates = Estimates(t, {}, {})
+    evaluator = Evaluator(t, {}, {})
     by = Stratified()
-    total = sum(term.value(t, estimates) for term in (MutualInformation(by), TotalCorrelation(by), DimensionKL(by)))
+    total = sum(term.value(t, evaluator) for term in (MutualInformation(by), TotalCorrelation(by), DimensionKL(by)))
     whole = t.q.log_prob(t.z, t.q.whole) - t.q.prior_log_prob(t.z, t.q.whole)
     torch.testing.assert_close(total, whole, atol=2e-4, rtol=1e-4)

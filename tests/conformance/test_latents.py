@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 import torch
 
+from hatchel.core.spec import from_dict, to_dict
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.ladder import Ladder
 from hatchel.latents.latent import Latent
 from hatchel.latents.nvae import Nvae
+from hatchel.latents.posterior import Posterior
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.latents.vamp import Vamp
 from hatchel.nets.mlp import Mlp
-from hatchel.spec import decode, encode
-from hatchel.trace import Posterior
 from tests.conftest import MIXED
 
 LATENTS: dict[str, Latent] = {kind: member() for kind, member in Latent.members().items()}
@@ -29,7 +29,7 @@ def posteriors(kind: str, batch: int = 7) -> list[Posterior]:
     with torch.random.fork_rng():  # initial weights that do not depend on which tests came before
         torch.manual_seed(0)
         module = latent.build()
-        module.meet(Mlp((8,)).build((3,), latent.widths).double(), (3,))
+        module.bind_encoder(Mlp((8,)).build((3,), latent.widths).double(), (3,))
     module.double()
     for parameter in module.parameters():
         # Deep layers multiply it: more, and no proposal covers the lowest layer's prior.
@@ -39,7 +39,7 @@ def posteriors(kind: str, batch: int = 7) -> list[Posterior]:
     parameters = torch.randn(batch, sum(latent.widths), generator=g, dtype=torch.float64)
     scores = torch.randn(batch, latent.width, generator=g, dtype=torch.float64)
     found = [module.posterior(parameters, 5, level) for level in range(module.levels)]
-    found = [module.settled(q, lambda z: (z * scores).sum(1), 5) for q in found]
+    found = [module.refine(q, lambda z: (z * scores).sum(1), 5) for q in found]
     assert [q.level for q in found] == list(range(module.levels))
     assert all(q.levels == module.levels for q in found)
     return found
@@ -64,17 +64,17 @@ def test_cross_log_prob_has_log_prob_on_its_diagonal(kind: str) -> None:
         for row, block in zip(cross, blocks, strict=True):
             torch.testing.assert_close(row.diagonal(), q.log_prob(z, block))
             # Off the diagonal: code 2 under the posterior of input 4.
-            torch.testing.assert_close(row[2, 4:5], q.mapped(lambda t: t[4:5]).log_prob(z[2:3], block))
+            torch.testing.assert_close(row[2, 4:5], q.map_tensors(lambda t: t[4:5]).log_prob(z[2:3], block))
 
 
 @pytest.mark.parametrize("kind", LATENTS)
 def test_sample_moments(kind: str) -> None:
     """Of a discrete site: those of the class that is largest, whose probability is exact (Maddison et al., Prop. 1)."""
     q = posteriors(kind)[-1]
-    many = q.mapped(lambda t: t.repeat(4000, 1)).rsample(torch.Generator().manual_seed(0))
+    many = q.map_tensors(lambda t: t.repeat(4000, 1)).rsample(torch.Generator().manual_seed(0))
     draws = decided(q, many.unflatten(0, (4000, -1)))
     # Of layers drawn one given another, `mean` and `variance` are moments of the top layer alone.
-    known = tuple(s for group in q.groups if q.knows(group) for s in group)
+    known = tuple(s for group in q.groups if q.has_marginal(group) for s in group)
     own = q.columns(torch.arange(draws.shape[-1])[None], known)[0]
     draws, mean, variance = draws[..., own], q.mean[:, own], q.variance[:, own]
     error = variance.sqrt() / 4000**0.5
@@ -87,7 +87,7 @@ def test_sample_moments(kind: str) -> None:
 @pytest.mark.parametrize("kind", LATENTS)
 def test_width_and_sites(kind: str) -> None:
     latent = LATENTS[kind]
-    assert decode(Latent, encode(latent)) == latent
+    assert from_dict(Latent, to_dict(latent)) == latent
     for q in posteriors(kind):
         assert len(latent.widths) == len(q.sites)
         assert latent.width == q.mean.shape[1] == q.code(hard=True).shape[1]
@@ -105,11 +105,11 @@ def test_what_the_decoder_reads(kind: str) -> None:
     latent = LATENTS[kind]
     module = latent.build()
     z = torch.randn(3, latent.width)
-    seen = [module.conditioned(z, level) for level in range(module.levels)]
+    seen = [module.decoder_input(z, level) for level in range(module.levels)]
     assert all(s.shape == (3, latent.decoder_width) for s in seen)
     if module.transforms:
         (one,) = seen
-        assert not torch.equal(one, module.conditioned(z + 1, 0))
+        assert not torch.equal(one, module.decoder_input(z + 1, 0))
         return
     assert all(torch.equal(s[:, : latent.width], z) for s in seen)
     assert all(not torch.equal(seen[0], other) for other in seen[1:])
@@ -122,7 +122,7 @@ def test_closed_kl_is_the_mean_of_the_drawn_one(kind: str) -> None:
         if closed is None:
             assert not q.continuous or not q.factorised_prior
             continue
-        many = q.mapped(lambda t: t.repeat(3000, 1))
+        many = q.map_tensors(lambda t: t.repeat(3000, 1))
         z = many.rsample(torch.Generator().manual_seed(0))
         values = (many.log_prob(z, q.whole) - many.prior_log_prob(z, q.whole)).unflatten(0, (3000, -1))
         assert ((values.mean(0) - closed.sum(1)).abs() < 5 * values.std(0) / 3000**0.5).all()

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from hatchel.core.spec import from_dict, to_dict
 from hatchel.data.columns import Column
-from hatchel.likelihoods import Columns, Likelihood
-from hatchel.spec import decode, encode
+from hatchel.latents.likelihoods import Columns, Likelihood
 
 MEMBERS = Likelihood.members()
 EXAMPLE = (Column("a", "gaussian"), Column("b", "categorical", 3), Column("c", "bernoulli"), Column("d", "gaussian"))
@@ -73,6 +73,6 @@ def test_memory_layout_does_not_matter(kind: str) -> None:
 @pytest.mark.parametrize("kind", MEMBERS)
 def test_survives_json_and_has_its_say(kind: str) -> None:
     spec = made(kind)[0]
-    assert decode(Likelihood, encode(spec)) == spec
-    assert decode(Likelihood, kind) == MEMBERS[kind]()
+    assert from_dict(Likelihood, to_dict(spec)) == spec
+    assert from_dict(Likelihood, kind) == MEMBERS[kind]()
     assert all(type(spec).help().get(name) for name in type(spec).__dataclass_fields__)

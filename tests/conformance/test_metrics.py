@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import hatchel.metrics
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import from_dict, to_dict
 from hatchel.metrics import Metric, Probe
 from hatchel.metrics.metric import NEEDS
-from hatchel.spec import decode, encode
 
 METRICS = sorted(Metric.members())
 every_metric = pytest.mark.parametrize("kind", METRICS)
@@ -130,10 +130,10 @@ def test_what_is_missing_is_said(kind):
 @every_metric
 def test_the_spec_goes_to_json_and_back_and_explains_every_option(kind):
     metric = Metric.members()[kind]()
-    assert decode(Metric, json.loads(json.dumps(encode(metric)))) == metric
+    assert from_dict(Metric, json.loads(json.dumps(to_dict(metric)))) == metric
     assert metric.variant == kind
     assert inspect.getdoc(type(metric))
-    assert set(metric.help()) == {k for k in encode(metric) if k != "kind"}
+    assert set(metric.help()) == {k for k in to_dict(metric) if k != "kind"}
 
 
 @every_metric

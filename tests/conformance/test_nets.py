@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import from_dict, to_dict
 from hatchel.nets.part import Decoder, Encoded, Encoder, Shape
-from hatchel.spec import decode, encode
 
 SHAPES: list[Shape] = [(c, s, s) for s in (16, 32, 64) for c in (1, 3)] + [(7,)]
 WIDTHS = [(2, 2, 2), (2, 4, 2, 3), (5,)]
@@ -122,7 +122,7 @@ def test_decoding_treats_items_one_by_one(kind: str) -> None:
 @pytest.mark.parametrize("spec", [*ENCODERS.values(), *DECODERS.values()], ids=lambda c: c.kind)
 def test_defaults_survive_json_and_have_their_say(spec: type[Encoder] | type[Decoder]) -> None:
     made = spec()
-    assert decode(spec, encode(made)) == made
+    assert from_dict(spec, to_dict(made)) == made
     assert spec.__doc__
     assert all(spec.help().get(name) for name in spec.__dataclass_fields__)
 

@@ -7,11 +7,11 @@ import dataclasses
 import pytest
 import torch
 
-from hatchel.errors import HatchelError
-from hatchel.estimators.minibatch import Stratified
-from hatchel.objective import Objective, Weighted
-from hatchel.spec import decode, encode
-from hatchel.terms.term import Term
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import from_dict, to_dict
+from hatchel.objective.estimators.minibatch import Stratified
+from hatchel.objective.objective import Objective, Weighted
+from hatchel.objective.term import Term
 from tests.conftest import MIXED, gaussian_trace, mixed_trace
 
 TERMS = Term.members()
@@ -47,7 +47,7 @@ def test_the_order_of_the_batch_does_not_matter(kind: str) -> None:
 @pytest.mark.parametrize("kind", TERMS)
 def test_codec_symbol_and_help(kind: str) -> None:
     term = TERMS[kind]()
-    assert decode(Term, encode(term)) == term
+    assert from_dict(Term, to_dict(term)) == term
     assert term.symbol()
     assert set(term.help()) == {f.name for f in dataclasses.fields(term)}
 

@@ -11,13 +11,11 @@ import math
 import pytest
 import torch
 
-from hatchel.estimates import Estimates
-from hatchel.estimators.estimator import Density
 from hatchel.latents.diagonal import DiagonalGaussian
-from hatchel.terms.dimension_kl import DimensionKL
-from hatchel.terms.mutual_information import MutualInformation
-from hatchel.terms.total_correlation import TotalCorrelation
-from hatchel.trace import Trace
+from hatchel.objective.estimators.estimator import Density
+from hatchel.objective.evaluator import Evaluator
+from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation, TotalCorrelation
+from hatchel.objective.trace import Trace
 
 D, B, N, SIGMA, RHO, BATCHES = 3, 512, 100_000, 0.5, 0.6, 20
 S = (1 - RHO) * torch.eye(D, dtype=torch.float64) + RHO
@@ -48,19 +46,19 @@ def test_known_information_and_correlation(kind: str) -> None:
     rows = []
     for seed in range(BATCHES):
         t = batch(seed)
-        estimates = Estimates(t, {}, {})
-        rows.append([float(term.value(t, estimates).mean()) for term in terms])
+        evaluator = Evaluator(t, {}, {})
+        rows.append([float(term.value(t, evaluator).mean()) for term in terms])
     found = torch.tensor(rows, dtype=torch.float64).mean(0)
     expected = torch.tensor(TRUTH) + torch.tensor(BIAS.get(kind, (0.0, 0.0, 0.0)))
     torch.testing.assert_close(found, expected.double(), atol=TOLERANCE, rtol=0)
 
 
 def test_minibatch_sums_drown_when_posteriors_do_not_overlap() -> None:
-    """Paper 004, App. 1.3: with tight posteriors a sum over B sees log B nats in every live dimension."""
+    """Cheng et al. 2020, App. 1.3: with tight posteriors a sum over B sees log B nats in every live dimension."""
     g = torch.Generator().manual_seed(0)
     mean = torch.randn(64, 10, generator=g, dtype=torch.float64)
     q = DiagonalGaussian(mean, torch.full_like(mean, -20.0))
     t = Trace(torch.zeros(64, 1), torch.zeros(64), q, q.rsample(g).double(), 64)
     by = Density.members()["exact"]()
-    found = TotalCorrelation(by).value(t, Estimates(t, {}, {})).mean()
+    found = TotalCorrelation(by).value(t, Evaluator(t, {}, {})).mean()
     assert float(found) == pytest.approx(9 * math.log(64), rel=0.01)

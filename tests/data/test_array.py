@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hatchel.core.errors import HatchelError
 from hatchel.data import load
-from hatchel.errors import HatchelError
 
 RNG = np.random.default_rng(0)
 BYTES = RNG.integers(0, 256, (12, 6, 5, 3), dtype=np.uint8)

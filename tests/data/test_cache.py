@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hatchel.core.errors import HatchelError
 from hatchel.data import cache
 from hatchel.data.cache import Recipe, cached
-from hatchel.errors import HatchelError
 
 
 class Maker:

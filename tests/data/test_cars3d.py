@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from hatchel.core.errors import HatchelError
 from hatchel.data import cars3d, load
 from hatchel.data.factors import Factor, FactorSpace
-from hatchel.errors import HatchelError
 
 
 @pytest.fixture

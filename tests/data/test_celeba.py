@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from hatchel.core.errors import HatchelError
 from hatchel.data import load
-from hatchel.errors import HatchelError
 
 
 @pytest.fixture

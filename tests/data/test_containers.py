@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hatchel.core.errors import HatchelError
 from hatchel.data.containers import keys, opened
-from hatchel.errors import HatchelError
 
 VALUES = np.random.default_rng(0).integers(0, 256, (50, 6, 5), dtype=np.uint8)
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from hatchel.core.errors import HatchelError
 from hatchel.data import load
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace
 from hatchel.data.store import ArrayStore, BitStore
-from hatchel.errors import HatchelError
 
 
 @pytest.fixture

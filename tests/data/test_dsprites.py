@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hatchel.core.errors import HatchelError
 from hatchel.data import dsprites, load, sprites
-from hatchel.errors import HatchelError
 
 SOME = np.random.default_rng(0).integers(0, 737_280, 300)
 

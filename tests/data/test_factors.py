@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hatchel.core.errors import HatchelError
 from hatchel.data.factors import Factor, FactorSpace
-from hatchel.errors import HatchelError
 
 
 def grid(*sizes: int) -> FactorSpace:

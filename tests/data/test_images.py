@@ -11,9 +11,9 @@ import pytest
 import torch
 from PIL import Image
 
+from hatchel.core.errors import HatchelError
 from hatchel.data import load
 from hatchel.data.pictures import Pictures, shrunk
-from hatchel.errors import HatchelError
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hatchel.core.errors import HatchelError
 from hatchel.data import load, mpi3d
 from hatchel.data.factors import Factor, FactorSpace
-from hatchel.errors import HatchelError
 
 
 def test_both_published_sizes_have_a_grid() -> None:

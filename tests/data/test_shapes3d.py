@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hatchel.core.errors import HatchelError
 from hatchel.data import load, room, shapes3d
 from hatchel.data.shapes3d import SPACE, Painter
-from hatchel.errors import HatchelError
 
 REAL = Path(__file__).parent / "real_shapes3d.npz"
 

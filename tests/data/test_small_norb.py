@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hatchel.core.errors import HatchelError
 from hatchel.data import load, small_norb
 from hatchel.data.factors import Factor, FactorSpace
-from hatchel.errors import HatchelError
 
 
 def matrix(values: np.ndarray) -> bytes:

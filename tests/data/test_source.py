@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Spec, from_dict, to_dict
 from hatchel.data import load
 from hatchel.data.array import Array
 from hatchel.data.dsprites import DSprites
 from hatchel.data.images import Images
 from hatchel.data.source import Source
 from hatchel.data.table import Table
-from hatchel.errors import HatchelError
-from hatchel.spec import Spec, decode, encode
 
 
 class Holder(Spec):
@@ -29,17 +29,17 @@ def test_a_string_is_a_kind_or_a_path(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     np.save(tmp_path / "a.npy", np.zeros((2, 4, 4), np.uint8))
     (tmp_path / "t.csv").write_text("a\n1\n")
-    assert decode(Holder, {"data": "dsprites"}).data == DSprites()
-    assert decode(Holder, {"data": str(tmp_path / "photos")}).data == Images(str(tmp_path / "photos"))
-    assert decode(Holder, {"data": str(tmp_path / "a.npy")}).data == Array(str(tmp_path / "a.npy"))
-    assert decode(Holder, {"data": str(tmp_path / "t.csv")}).data == Table(str(tmp_path / "t.csv"))
+    assert from_dict(Holder, {"data": "dsprites"}).data == DSprites()
+    assert from_dict(Holder, {"data": str(tmp_path / "photos")}).data == Images(str(tmp_path / "photos"))
+    assert from_dict(Holder, {"data": str(tmp_path / "a.npy")}).data == Array(str(tmp_path / "a.npy"))
+    assert from_dict(Holder, {"data": str(tmp_path / "t.csv")}).data == Table(str(tmp_path / "t.csv"))
 
 
 @pytest.mark.parametrize("kind", sorted(Source.members()))
 def test_every_source_has_help_and_survives_json(kind: str) -> None:
     cls = Source.members()[kind]
     source = cls("somewhere") if kind in ("array", "images", "table") else cls()
-    assert decode(Source, encode(source)) == source
+    assert from_dict(Source, to_dict(source)) == source
     assert set(cls.help()) >= {field.name for field in dataclasses.fields(cls)}
 
 
@@ -52,7 +52,7 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
     with pytest.raises(HatchelError, match=r"unknown dataset 'dsprite'. Did you mean 'dsprites'.*a path must exist"):
         load("dsprite")
     with pytest.raises(HatchelError, match=r"^data: unknown dataset './nowhere'.*a path must exist"):
-        decode(Holder, {"data": "./nowhere"})
+        from_dict(Holder, {"data": "./nowhere"})
     (tmp_path / "a.xyz").write_text("")
     with pytest.raises(HatchelError, match="this kind of file"):
         load(tmp_path / "a.xyz")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from hatchel.core.errors import HatchelError
 from hatchel.data import load, svhn
-from hatchel.errors import HatchelError
 
 
 def test_images_and_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hatchel.core.errors import HatchelError
 from hatchel.data import load
-from hatchel.errors import HatchelError
 
 pytest.importorskip("pandas")
 

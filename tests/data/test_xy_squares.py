@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hatchel.core.errors import HatchelError
 from hatchel.data import load
-from hatchel.errors import HatchelError
 
 
 def test_every_pixel_of_one_square() -> None:

@@ -27,9 +27,9 @@ from hatchel.latents.latent import Latent
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.latents.variables import Concrete, Gaussian
-from hatchel.presets.preset import preset
-from hatchel.run import Run
+from hatchel.methods.method import preset
 from hatchel.training.checkpoint import Description, save
+from hatchel.training.run import Run
 from hatchel.training.spec import build, resolved
 
 

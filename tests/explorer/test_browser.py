@@ -17,7 +17,7 @@ from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.runtime import Runtime
 from hatchel.explorer.static import write_runtime
 from hatchel.report.pictures import to_bytes
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 PIXELS = """canvas => { const { width, height } = canvas;
   return Array.from(canvas.getContext("2d").getImageData(0, 0, width, height).data).filter((_, i) => i % 4 === 0); }"""

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.explorer.collection import units
 from hatchel.explorer.gallery import Gallery
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 
 def test_units_of_a_table(table: Run) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.refusal import Refusal
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 
 def test_every_level_has_its_own_ranges_and_decoder(pair: Gallery, hierarchy: Run) -> None:

@@ -10,7 +10,7 @@ from PIL import Image
 from hatchel.explorer.exhibit import Exhibit
 from hatchel.explorer.gallery import Gallery
 from hatchel.latents.diagonal import Diagonal
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 
 def test_two_runs_see_the_same_item_each_in_its_own_size(pair: Gallery, mixed: Run, hierarchy: Run) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.explorer.runtime import MODULE, VERSION, WASM, runtime
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.server import PORT, application, listen
 from hatchel.explorer.uploads import BYTES
 from hatchel.report.pictures import to_bytes
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 JSON = {"content-type": "application/json"}
 

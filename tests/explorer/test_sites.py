@@ -12,7 +12,7 @@ from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import examine
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 
 def test_sliders_are_the_reports_dimensions(plain: Run) -> None:

@@ -11,11 +11,11 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.runtime import Runtime
 from hatchel.explorer.static import ready, write_static
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 
 def values(path: Path) -> dict[str, Any]:

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from hatchel.latents.diagonal import Diagonal
-from hatchel.likelihoods import Columns
-from hatchel.presets.preset import preset
-from hatchel.run import Run
+from hatchel.latents.likelihoods import Columns
+from hatchel.methods.method import preset
 from hatchel.training.checkpoint import Description, save
+from hatchel.training.run import Run
 from hatchel.training.spec import build, fitted
 
 

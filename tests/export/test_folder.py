@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.export.folder import export_folder
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 
 def contents(folder: Path) -> dict[str, str]:

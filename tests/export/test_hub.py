@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import yaml
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import write_json
 from hatchel.data.table import Table
-from hatchel.errors import HatchelError
 from hatchel.export.hub import push, write
 from hatchel.export.safetensors import read
-from hatchel.files import write_json
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 
 def test_the_card_says_what_was_run_and_no_more(run_of: Callable[..., Run], tmp_path: Path) -> None:

@@ -9,20 +9,20 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from hatchel.core.errors import HatchelError
 from hatchel.data.columns import Column
-from hatchel.errors import HatchelError
 from hatchel.export.halves import DecoderHalf, EncoderHalf
 from hatchel.export.onnx import write, write_decoder, write_encoder, write_half
 from hatchel.latents.correlated import Correlated
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
+from hatchel.latents.likelihoods import Bernoulli, Columns, ContinuousBernoulli, Laplace
+from hatchel.latents.likelihoods import Gaussian as GaussianLikelihood
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.latents.variables import Concrete, Gaussian
-from hatchel.likelihoods import Bernoulli, Columns, ContinuousBernoulli, Laplace
-from hatchel.likelihoods import Gaussian as GaussianLikelihood
 from hatchel.nets.part import Decoder, Encoder
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")

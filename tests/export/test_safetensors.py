@@ -8,12 +8,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from hatchel.core.errors import HatchelError
 from hatchel.data.array import Array
-from hatchel.errors import HatchelError
 from hatchel.export.safetensors import read, write
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 
 def test_there_and_back(run_of: Callable[..., Run], tmp_path: Path) -> None:

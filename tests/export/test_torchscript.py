@@ -10,13 +10,13 @@ import pytest
 import torch
 from torch import nn
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.export.torchscript import write
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.nets.part import Decoder, Encoder
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 
 def loaded(path: Path) -> torch.jit.ScriptModule:

@@ -36,7 +36,7 @@ def settled(latent: Assigned, costs: torch.Tensor, step: int | None, training: b
         torch.testing.assert_close(code[:, : latent.over.dim], q.mean[:, : latent.over.dim])
         return -(costs * code[:, latent.over.dim :]).sum(1)
 
-    found = module.settled(q, log_px, step)
+    found = module.refine(q, log_px, step)
     assert isinstance(found, AssignedPosterior)
     return found
 

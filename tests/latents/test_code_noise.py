@@ -14,7 +14,7 @@ from hatchel.latents.code_noise import CodeNoise
 @pytest.mark.parametrize(("prior", "truth"), [("normal", Normal(0.0, 1.0)), ("uniform", Uniform(-1.0, 1.0))])
 def test_draws_and_their_entropy(prior: str, truth: torch.distributions.Distribution) -> None:
     latent = CodeNoise(code=2, classes=(3, 2), noise=4, prior=prior)
-    drawn = latent.build().drawn(20_000, 0, 5)
+    drawn = latent.build().sample_prior(20_000, 0, 5)
     assert drawn.code.shape == (20_000, 7)
     assert drawn.read.shape == (20_000, latent.decoder_width) == (20_000, 11)
     torch.testing.assert_close(drawn.read[:, :7], drawn.code)
@@ -24,7 +24,7 @@ def test_draws_and_their_entropy(prior: str, truth: torch.distributions.Distribu
     torch.testing.assert_close(drawn.read[:, 7:].std(0), torch.ones(4), atol=0.02, rtol=0)
     expected = 2 * float(truth.entropy()) + math.log(3) + math.log(2)
     assert drawn.entropy == pytest.approx(expected, rel=1e-6)
-    again, other = (latent.build().drawn(20_000, 0, step).code for step in (5, 6))
+    again, other = (latent.build().sample_prior(20_000, 0, step).code for step in (5, 6))
     assert torch.equal(drawn.code, again)
     assert not torch.equal(drawn.code, other)
 
@@ -34,7 +34,7 @@ def test_q_is_normal_for_coordinates_and_categorical_for_classes(prior: str) -> 
     latent = CodeNoise(code=2, classes=(3,), noise=4, prior=prior)
     module = latent.build()
     numbers = torch.randn(5, 7, generator=torch.Generator().manual_seed(0))
-    code = module.drawn(5, 0, 0).code
+    code = module.sample_prior(5, 0, 0).code
     classes = Categorical(logits=numbers[:, :3]).log_prob(code[:, :3].argmax(1))
     normal = Normal(numbers[:, [3, 5]], (0.5 * numbers[:, [4, 6]]).exp()).log_prob(code[:, 3:]).sum(1)
     torch.testing.assert_close(module.posterior(numbers).code_log_prob(code), classes + normal)

@@ -9,10 +9,10 @@ import torch
 from torch.distributions import RelaxedOneHotCategorical
 from torch.distributions.relaxed_categorical import ExpRelaxedCategorical
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import from_dict, to_dict
 from hatchel.latents import concrete
 from hatchel.latents.concrete import Temperature
-from hatchel.spec import decode, encode
 
 
 def example(temperature: float, classes: int = 5, rows: int = 6, dtype=torch.float64):
@@ -81,12 +81,12 @@ def test_densities_integrate_to_one() -> None:
 
 
 def test_temperature() -> None:
-    assert decode(Temperature, 0.4) == Temperature(0.4)
+    assert from_dict(Temperature, 0.4) == Temperature(0.4)
     assert Temperature(0.4).at(0) == Temperature(0.4).at(None) == pytest.approx(0.4)
     falling = Temperature(1.0, 0.01, 200)
     assert falling.at(100) == pytest.approx(0.1)
     assert falling.at(None) == falling.at(10_000) == pytest.approx(0.01)
-    assert decode(Temperature, encode(falling)) == falling
+    assert from_dict(Temperature, to_dict(falling)) == falling
     with pytest.raises(HatchelError, match="start: input should be greater than 0"):
         Temperature(0)
     assert math.isclose(Temperature().at(3), 0.66)

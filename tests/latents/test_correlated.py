@@ -4,13 +4,13 @@ import pytest
 import torch
 from torch.distributions import MultivariateNormal, kl_divergence
 
-from hatchel.errors import HatchelError
-from hatchel.estimates import Estimates
+from hatchel.core.errors import HatchelError
 from hatchel.latents.correlated import Correlated, CorrelatedGaussian
 from hatchel.latents.diagonal import DiagonalGaussian
-from hatchel.terms.covariance import CovarianceOffDiagonal
-from hatchel.terms.kl import KL
-from hatchel.trace import Trace
+from hatchel.objective.evaluator import Evaluator
+from hatchel.objective.terms.elbo import KL
+from hatchel.objective.terms.moments import CovarianceOffDiagonal
+from hatchel.objective.trace import Trace
 
 BATCH, DIM, R = 6, 4, 0.9
 
@@ -48,7 +48,7 @@ def test_kl() -> None:
     prior = MultivariateNormal(torch.zeros(DIM).double(), torch.eye(DIM).double())
     torch.testing.assert_close(q.kl().sum(1), kl_divergence(independently(q, (0, 1, 2, 3)), prior))
     trace = Trace(q.mean, torch.zeros(BATCH), q, q.mean, 100)
-    torch.testing.assert_close(KL().value(trace, Estimates(trace, {}, {})), q.kl().sum(1))
+    torch.testing.assert_close(KL().value(trace, Evaluator(trace, {}, {})), q.kl().sum(1))
     # The first site has none before it; the chain's first two are the KL of those two.
     pair = MultivariateNormal(torch.zeros(2).double(), torch.eye(2).double())
     torch.testing.assert_close(q.kl()[:, :2].sum(1), kl_divergence(independently(q, (0, 1)), pair))
@@ -69,7 +69,7 @@ def test_conditional_total_correlation(block: tuple[int, ...]) -> None:
 
 
 def test_noise_has_the_covariance_it_says() -> None:
-    q = posterior().mapped(lambda t: t[:1].expand(60_000, -1))
+    q = posterior().map_tensors(lambda t: t[:1].expand(60_000, -1))
     z = q.rsample(torch.Generator().manual_seed(3))
     torch.testing.assert_close(torch.cov(z.T), q.mean_covariance(), rtol=0.03, atol=0)
     correlation = torch.corrcoef(z.T)

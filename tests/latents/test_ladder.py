@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.distributions import Normal
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.latents import top_down
 from hatchel.latents.ladder import Ladder, precision_weighted
 
@@ -46,7 +46,7 @@ def test_densities_chain_from_the_top() -> None:
 def test_the_decoder_reads_the_lowest_layer_or_all() -> None:
     z = torch.arange(10.0).view(2, 5)
     assert Ladder((2, 3)).decoder_width == 2
-    assert torch.equal(Ladder((2, 3)).build().conditioned(z, 0), z[:, 3:])
-    assert torch.equal(Ladder((2, 3), reads="all").build().conditioned(z, 0), z)
+    assert torch.equal(Ladder((2, 3)).build().decoder_input(z, 0), z[:, 3:])
+    assert torch.equal(Ladder((2, 3), reads="all").build().decoder_input(z, 0), z)
     with pytest.raises(HatchelError, match="layers: a ladder has at least two"):
         Ladder((4,))

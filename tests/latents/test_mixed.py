@@ -9,24 +9,21 @@ import torch
 import yaml
 from torch.distributions import Categorical, MultivariateNormal, kl_divergence
 
-from hatchel.errors import HatchelError
-from hatchel.estimates import Estimates
-from hatchel.estimators.gaussian import Gaussian as GaussianDensity
-from hatchel.estimators.minibatch import MSS, Stratified
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import from_dict, to_dict
 from hatchel.latents.concrete import Temperature
 from hatchel.latents.diagonal import DiagonalGaussian
 from hatchel.latents.latent import Latent
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian
-from hatchel.objective import Objective, Weighted
-from hatchel.spec import decode, encode
-from hatchel.terms.covariance import CovarianceOffDiagonal, PosteriorVariance
-from hatchel.terms.dimension_kl import DimensionKL
-from hatchel.terms.kl import KL
-from hatchel.terms.mmd import MMD
-from hatchel.terms.mutual_information import MutualInformation
-from hatchel.terms.total_correlation import TotalCorrelation
-from hatchel.trace import Trace
+from hatchel.objective.estimators.gaussian import Gaussian as GaussianDensity
+from hatchel.objective.estimators.minibatch import MSS, Stratified
+from hatchel.objective.evaluator import Evaluator
+from hatchel.objective.objective import Objective, Weighted
+from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation, TotalCorrelation
+from hatchel.objective.terms.elbo import KL
+from hatchel.objective.terms.moments import MMD, CovarianceOffDiagonal, PosteriorVariance
+from hatchel.objective.trace import Trace
 from tests.conftest import MIXED, gaussian_trace, mixed_trace
 
 
@@ -43,10 +40,10 @@ def test_one_gaussian_group_is_the_diagonal_latent() -> None:
     same = as_mixed(t, Mixed({"z": Gaussian(4)}))
     for by in (MSS(), Stratified(), GaussianDensity()):
         for term in (MutualInformation(by), DimensionKL(by), TotalCorrelation(by), KL()):
-            expected = term.value(t, Estimates(t, {}, {}))
-            torch.testing.assert_close(term.value(same, Estimates(same, {}, {})), expected)
-        within = TotalCorrelation(by, over="within").value(same, Estimates(same, {}, {}))
-        torch.testing.assert_close(within, TotalCorrelation(by).value(t, Estimates(t, {}, {})))
+            expected = term.value(t, Evaluator(t, {}, {}))
+            torch.testing.assert_close(term.value(same, Evaluator(same, {}, {})), expected)
+        within = TotalCorrelation(by, over="within").value(same, Evaluator(same, {}, {}))
+        torch.testing.assert_close(within, TotalCorrelation(by).value(t, Evaluator(t, {}, {})))
 
 
 def test_draws_are_the_diagonal_latents() -> None:
@@ -60,9 +57,9 @@ def test_layout_does_not_depend_on_the_order_in_a_file() -> None:
     latent = Mixed({"style": Gaussian(2), "class": Concrete(3)})
     assert latent.widths == (3, 2, 2)
     assert latent.width == 5
-    again = decode(Latent, yaml.safe_load(yaml.safe_dump(encode(latent))))
+    again = from_dict(Latent, yaml.safe_load(yaml.safe_dump(to_dict(latent))))
     assert isinstance(again, Mixed)
-    assert again.digest() == latent.digest() == decode(Latent, json.loads(json.dumps(encode(latent)))).digest()
+    assert again.digest() == latent.digest() == from_dict(Latent, json.loads(json.dumps(to_dict(latent)))).digest()
     assert (again.widths, again.build().layout.names) == (latent.widths, latent.build().layout.names)
 
 
@@ -102,21 +99,21 @@ def test_a_learned_prior_is_a_multivariate_normal_and_enters_the_correlation() -
     some = MultivariateNormal(torch.zeros(2, dtype=torch.float64), sigma[[2, 0]][:, [2, 0]])
     torch.testing.assert_close(t.q.prior_log_prob(t.z, (3, 1)), some.log_prob(style[:, [2, 0]]))
     # The within term is the posterior's ratio less log p(z_d) / prod_e p(z_de) (Fig. 4, term i).
-    estimates, by = Estimates(t, {}, {}), Stratified()
-    ratio = estimates.log_ratio(by, ((1,), (2,), (3,)))
+    evaluator, by = Evaluator(t, {}, {}), Stratified()
+    ratio = evaluator.log_ratio(by, ((1,), (2,), (3,)))
     marginals = torch.stack([torch.distributions.Normal(0, sigma[i, i].sqrt()).log_prob(style[:, i]) for i in range(3)])
     own = normal.log_prob(style) - marginals.sum(0)
-    torch.testing.assert_close(TotalCorrelation(by, over="within").value(t, estimates), ratio - own)
+    torch.testing.assert_close(TotalCorrelation(by, over="within").value(t, evaluator), ratio - own)
     # Between groups the prior factorises: its own ratio is 0.
-    between = TotalCorrelation(by, over="groups").value(t, estimates)
-    torch.testing.assert_close(between, estimates.log_ratio(by, t.q.groups))
+    between = TotalCorrelation(by, over="groups").value(t, evaluator)
+    torch.testing.assert_close(between, evaluator.log_ratio(by, t.q.groups))
 
 
 def test_a_covariance_over_the_whole_correlates_groups() -> None:
     t = mixed_trace(MIXED["mixed real"])
-    estimates, by = Estimates(t, {}, {}), Stratified()
-    between = TotalCorrelation(by, over="groups").value(t, estimates)
-    assert (between - estimates.log_ratio(by, t.q.groups)).abs().max() > 0.1
+    evaluator, by = Evaluator(t, {}, {}), Stratified()
+    between = TotalCorrelation(by, over="groups").value(t, evaluator)
+    assert (between - evaluator.log_ratio(by, t.q.groups)).abs().max() > 0.1
 
 
 def test_a_learned_prior_reaches_the_moments_of_the_codes() -> None:
@@ -157,16 +154,16 @@ def test_categorical_kl_is_that_of_torch_distributions() -> None:
     gaussian = DiagonalGaussian(numbers[:, [4, 6]], numbers[:, [5, 7]]).kl()
     torch.testing.assert_close(closed[:, 1:], gaussian)
     t = Trace(torch.zeros(6, 1), torch.zeros(6), q, q.rsample(torch.Generator().manual_seed(1)), 100)
-    parts = [KL((name,)).value(t, Estimates(t, {}, {})) for name in ("class", "style")]
+    parts = [KL((name,)).value(t, Evaluator(t, {}, {})) for name in ("class", "style")]
     torch.testing.assert_close(parts[0], expected)
-    torch.testing.assert_close(sum(parts), KL().value(t, Estimates(t, {}, {})))
+    torch.testing.assert_close(sum(parts), KL().value(t, Evaluator(t, {}, {})))
 
 
 def test_drawn_kl_of_groups_adds_up() -> None:
     t = mixed_trace(MIXED["mixed learned"])
     assert t.q.kl() is None
-    parts = [KL((name,)).value(t, Estimates(t, {}, {})) for name in ("class", "style")]
-    torch.testing.assert_close(sum(parts), KL().value(t, Estimates(t, {}, {})))
+    parts = [KL((name,)).value(t, Evaluator(t, {}, {})) for name in ("class", "style")]
+    torch.testing.assert_close(sum(parts), KL().value(t, Evaluator(t, {}, {})))
 
 
 def test_temperature_follows_the_step() -> None:
@@ -221,6 +218,6 @@ def test_bad_groups_are_refused() -> None:
     with pytest.raises(HatchelError, match="groups: a latent needs at least one group"):
         Mixed({})
     with pytest.raises(HatchelError, match=r"groups.c.classes: input should be greater than or equal to 2, got 1"):
-        decode(Latent, {"kind": "mixed", "groups": {"c": {"kind": "concrete", "classes": 1}}})
+        from_dict(Latent, {"kind": "mixed", "groups": {"c": {"kind": "concrete", "classes": 1}}})
     with pytest.raises(HatchelError, match="unknown variable 'concret'"):
-        decode(Latent, {"kind": "mixed", "groups": {"c": "concret"}})
+        from_dict(Latent, {"kind": "mixed", "groups": {"c": "concret"}})

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.latents.nvae import Nvae
 
 
@@ -53,7 +53,7 @@ def test_the_decoder_reads_the_last_state_which_knows_every_group() -> None:
     latent = Nvae((1, 4), (2, 1), channels=3)
     module = latent.build()
     z = torch.randn(2, latent.width, generator=torch.Generator().manual_seed(0)).requires_grad_()
-    read = module.conditioned(z, 0)
+    read = module.decoder_input(z, 0)
     assert read.shape == (2, latent.decoder_width)
     state = module.states(z)[-1]
     torch.testing.assert_close(read, state.permute(0, 2, 3, 1).flatten(1))

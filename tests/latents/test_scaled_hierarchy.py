@@ -6,22 +6,19 @@ import numpy as np
 import pytest
 import torch
 
-from hatchel.errors import HatchelError
-from hatchel.estimators.density_ratio import DensityRatio
-from hatchel.estimators.estimator import Critic
-from hatchel.estimators.mine import MINE
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import from_dict
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.metrics import mig
-from hatchel.objective import Objective
-from hatchel.spec import decode
-from hatchel.terms.kl import KL
-from hatchel.terms.reconstruction import Reconstruction
-from hatchel.terms.total_correlation import TotalCorrelation
-from hatchel.trace import Trace
-from hatchel.weights.constant import Constant
-from hatchel.weights.per_level import PerLevel
-from hatchel.weights.weight import Weight
+from hatchel.objective.estimators.discriminator import DensityRatio
+from hatchel.objective.estimators.estimator import Critic
+from hatchel.objective.estimators.mine import MINE
+from hatchel.objective.objective import Objective
+from hatchel.objective.terms.decomposition import TotalCorrelation
+from hatchel.objective.terms.elbo import KL, Reconstruction
+from hatchel.objective.trace import Trace
+from hatchel.objective.weights import Constant, PerLevel, Weight
 from tests.conftest import gaussian_trace
 
 
@@ -115,7 +112,7 @@ def test_every_parameter_has_a_gradient_at_every_level(spaces: str) -> None:
     for level in range(3):
         module.zero_grad(set_to_none=True)
         q = module.posterior(numbers, level=level)
-        (q.kl().sum() + module.conditioned(q.mean, level).square().sum()).backward()
+        (q.kl().sum() + module.decoder_input(q.mean, level).square().sum()).backward()
         assert all(p.grad is not None for p in module.parameters())
         for name in ("log_scales", "matrices", "log_spreads"):
             parameter = getattr(module, name)
@@ -138,7 +135,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
 def test_weights_by_level() -> None:
     weight = PerLevel((1, 10, 40))
     assert [weight.at_level(i) for i in range(3)] == [Constant(1), Constant(10), Constant(40)]
-    assert decode(Weight, [1, 10, 40]) == weight
+    assert from_dict(Weight, [1, 10, 40]) == weight
     assert Constant(3).at_level(2) == Constant(3)
     terms = {"rec": 1.0 * Reconstruction(), "kl": weight * KL()}
     module = made()

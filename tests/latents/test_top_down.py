@@ -5,20 +5,16 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hatchel.errors import HatchelError
-from hatchel.estimators.density_ratio import DensityRatio
-from hatchel.estimators.minibatch import Stratified
+from hatchel.core.errors import HatchelError
 from hatchel.latents.ladder import Ladder
 from hatchel.latents.nvae import Nvae
 from hatchel.latents.top_down import TopDownPosterior
-from hatchel.objective import Objective
-from hatchel.terms.aggregate_kl import AggregateKL
-from hatchel.terms.closed_kl import ClosedKL
-from hatchel.terms.dimension_kl import DimensionKL
-from hatchel.terms.kl import KL
-from hatchel.terms.mutual_information import MutualInformation
-from hatchel.terms.total_correlation import TotalCorrelation
-from hatchel.trace import Trace
+from hatchel.objective.estimators.discriminator import DensityRatio
+from hatchel.objective.estimators.minibatch import Stratified
+from hatchel.objective.objective import Objective
+from hatchel.objective.terms.decomposition import AggregateKL, DimensionKL, MutualInformation, TotalCorrelation
+from hatchel.objective.terms.elbo import KL, ClosedKL
+from hatchel.objective.trace import Trace
 
 LATENTS = {"ladder": Ladder((3, 2)), "nvae": Nvae((1, 2), (2, 1), channels=4)}
 
@@ -41,7 +37,7 @@ def trace(q: TopDownPosterior) -> Trace:
 
 @pytest.mark.parametrize("kind", LATENTS)
 def test_each_layers_kl_is_the_mean_of_the_drawn_one_with_less_noise(kind: str) -> None:
-    many = posterior(kind).mapped(lambda t: t.repeat(4000, 1))
+    many = posterior(kind).map_tensors(lambda t: t.repeat(4000, 1))
     z = many.rsample(torch.Generator().manual_seed(0))
     closed = many.kl_at(z)
     for group in many.groups:
@@ -85,9 +81,9 @@ def test_parts_below_the_top_are_refused_with_the_reason(kind: str) -> None:
     found = Objective(whole, t.q)(t).terms
     drawn = t.q.log_prob(t.z, t.q.whole) - t.q.prior_log_prob(t.z, t.q.whole)
     torch.testing.assert_close(found["mi"] + found["kl"], drawn.mean().detach())
-    assert t.q.knows(t.q.groups[0])
-    assert t.q.knows((0,))
-    assert not t.q.knows(t.q.groups[1])
+    assert t.q.has_marginal(t.q.groups[0])
+    assert t.q.has_marginal((0,))
+    assert not t.q.has_marginal(t.q.groups[1])
     reason = "of layers drawn one given another a part has a density only together with all layers above it"
     for term in (DimensionKL(by), TotalCorrelation(by), TotalCorrelation(DensityRatio(hidden=4))):
         with pytest.raises(HatchelError, match=reason):

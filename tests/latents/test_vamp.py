@@ -6,14 +6,13 @@ import pytest
 import torch
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.latents.diagonal import Diagonal
+from hatchel.latents.likelihoods import Bernoulli
 from hatchel.latents.vamp import Vamp
-from hatchel.likelihoods import Bernoulli
-from hatchel.model import Model
-from hatchel.nets.conv import Conv
-from hatchel.nets.deconv import Deconv
+from hatchel.nets.conv import Conv, Deconv
 from hatchel.nets.mlp import Mlp, MlpDecoder
+from hatchel.training.model import Model
 
 SHAPE = (1, 16, 16)
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from hatchel.estimators.exact import exact_log_q
 from hatchel.latents.diagonal import DiagonalGaussian
 from hatchel.metrics import ELBOTerms, InformationIsolation, Probe
 from hatchel.metrics.aggregate import Aggregate, log_given, log_joint, log_sites
+from hatchel.objective.estimators.mixture import exact_log_q
 
 rng = np.random.default_rng(0)
 mean, std = rng.normal(size=(700, 3)), rng.uniform(0.1, 1.5, size=(700, 3))

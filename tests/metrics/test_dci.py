@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics import DCI, Probe, dci, med
 from hatchel.metrics._dci import _lightgbm  # pyright: ignore[reportPrivateUsage]
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics import FactorVAEScore, Probe, factor_vae_score
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pandas
 import pytest
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics.files import archive_roles, read_columns
 
 values = np.arange(6.0).reshape(3, 2)

@@ -23,7 +23,7 @@ def test_samples_have_the_covariance_of_means_plus_the_mean_variance():
 
 
 def test_low_tc_of_samples_can_hide_high_tc_of_means():
-    """Paper 004, Fig. 1: mu_2 = mu_1 / 10 is nearly shut down; its noise of variance 1 hides the dependence."""
+    """Cheng et al. 2020, Fig. 1: mu_2 = mu_1 / 10 is nearly shut down; its noise of variance 1 hides the dependence."""
     mu = rng.normal(size=(5000, 1)) * [1, 0.1] + rng.normal(scale=1e-4, size=(5000, 2))
     score = gaussian_tc(mu, std=np.array([0.1, 1.0]))
     assert score.value > 5

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics import InfoMEC, Probe, infomec
 
 REFERENCE = {

@@ -3,7 +3,7 @@ import pandas
 import pytest
 import torch
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics import disintegration, mig
 
 good = np.random.default_rng(0).normal(size=(60, 3))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hatchel.metrics
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Positive
 from hatchel.metrics import Metric, Probe, evaluate
-from hatchel.spec import Positive
 
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
 

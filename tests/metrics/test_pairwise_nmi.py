@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics import PairwiseNMI, Probe, pairwise_nmi
 from hatchel.metrics.information import discretise
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics import Probe, measure
 from hatchel.metrics.plot import RAMP, heat_maps, panels
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics import Probe, Reconstruction, reconstruction
 
 rng = np.random.default_rng(0)

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics import Interval, Score, mig
 
 rng = np.random.default_rng(0)

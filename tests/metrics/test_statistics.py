@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu, spearmanr
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics.statistics import over_seeds, paired_difference, probability_of_improvement, rank_correlation
 
 rng = np.random.default_rng(0)

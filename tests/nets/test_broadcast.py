@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.nets.broadcast import Broadcast, Tile
 
 

@@ -2,9 +2,9 @@ import pytest
 import torch
 from torch import nn
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import from_dict, to_dict
 from hatchel.nets.conv import Conv
-from hatchel.spec import decode, encode
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_no_channels_is_refused_and_the_spec_survives_json() -> None:
     with pytest.raises(HatchelError, match="channels: name at least one"):
         Conv(channels=())
     spec = Conv(channels=(8, 16), hidden=(32, 32))
-    assert decode(Conv, encode(spec)) == spec
+    assert from_dict(Conv, to_dict(spec)) == spec

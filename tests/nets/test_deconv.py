@@ -2,10 +2,9 @@ import pytest
 import torch
 from torch import nn
 
-from hatchel.errors import HatchelError
-from hatchel.nets.conv import Conv
-from hatchel.nets.deconv import Deconv
-from hatchel.nets.upconv import Upconv
+from hatchel.core.errors import HatchelError
+from hatchel.nets.conv import Conv, Deconv
+from hatchel.nets.layers import Upconv
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from hatchel.errors import HatchelError
-from hatchel.nets.grid import ToRow, ToShape, fitted, halvings
+from hatchel.core.errors import HatchelError
+from hatchel.nets.layers import ToRow, ToShape, fitted, halvings
 
 
 @pytest.mark.parametrize("side, layers", [(16, 2), (32, 3), (64, 4), (128, 5)])

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.nets.ladder import LadderEncoder
 from hatchel.nets.mlp import Mlp
 

@@ -2,9 +2,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import from_dict
 from hatchel.nets.mlp import Mlp, MlpDecoder
-from hatchel.spec import decode
 
 
 def test_a_tiny_encoder_computed_by_hand() -> None:
@@ -22,7 +22,7 @@ def test_a_tiny_encoder_computed_by_hand() -> None:
 
 @pytest.mark.parametrize("name", ["relu", "tanh", "leaky_relu", "elu", "gelu", "silu"])
 def test_the_activation_is_the_one_named(name: str) -> None:
-    net = decode(MlpDecoder, {"kind": "mlp_decoder", "hidden": [3], "activation": name}).build(3, (3,))
+    net = from_dict(MlpDecoder, {"kind": "mlp_decoder", "hidden": [3], "activation": name}).build(3, (3,))
     first, _, second, _ = net.parameters()
     with torch.no_grad():
         for p in net.parameters():
@@ -49,4 +49,4 @@ def test_images_of_any_size() -> None:
 
 def test_an_unknown_activation_is_refused() -> None:
     with pytest.raises(HatchelError, match="activation"):
-        decode(Mlp, {"kind": "mlp", "activation": "rulu"})
+        from_dict(Mlp, {"kind": "mlp", "activation": "rulu"})

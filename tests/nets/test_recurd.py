@@ -1,4 +1,4 @@
-from hatchel.nets.recurd import Recurd0, Recurd0Decoder
+from hatchel.nets.recursive import Recurd0, Recurd0Decoder
 
 CONVOLUTIONS = 544 + 16416 + 32832 + 65600  # 16 * in * out + out for 1, 32, 32, 64, 64
 

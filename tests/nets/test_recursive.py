@@ -1,9 +1,8 @@
 import pytest
 import torch
 
-from hatchel.errors import HatchelError
-from hatchel.nets.recurd import Recurd0Decoder
-from hatchel.nets.recursive import Recursive
+from hatchel.core.errors import HatchelError
+from hatchel.nets.recursive import Recurd0Decoder, Recursive
 
 
 def count(net: torch.nn.Module) -> int:

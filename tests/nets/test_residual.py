@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hatchel.errors import HatchelError
-from hatchel.nets.cells import Cell
-from hatchel.nets.residual import Residual, ResidualDecoder, to_map, to_state
+from hatchel.core.errors import HatchelError
+from hatchel.nets.residual import Cell, Residual, ResidualDecoder, to_map, to_state
 
 MAPS = ((3, 1), (2, 4))
 

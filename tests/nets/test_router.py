@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.nets.router import AttentionRouter, FixedRouter, LinearRouter, Router
 
 SHAPE = (8, 3, 3)

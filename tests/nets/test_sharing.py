@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from hatchel.errors import HatchelError
-from hatchel.nets.sharing import Sharing
+from hatchel.core.errors import HatchelError
+from hatchel.nets.split import Sharing
 
 
 def test_sixteen_sites_are_the_places_of_the_last_map() -> None:

@@ -1,8 +1,8 @@
 import torch
 from torch import nn
 
+from hatchel.nets.layers import Branched, Headed
 from hatchel.nets.part import Classes
-from hatchel.nets.stack import Branched, Headed
 
 
 def test_features_are_the_layers_outputs_not_copies() -> None:

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from hatchel.nets.upconv import Upconv
+from hatchel.nets.layers import Upconv
 
 
 @pytest.mark.parametrize("outputs", [1, 3, 7, 8, 20])

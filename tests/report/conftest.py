@@ -13,11 +13,11 @@ from hatchel.data.dataset import Dataset
 from hatchel.data.store import ArrayStore
 from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import Diagonal
-from hatchel.likelihoods import Gaussian
-from hatchel.presets.preset import preset
+from hatchel.latents.likelihoods import Gaussian
+from hatchel.methods.method import preset
 from hatchel.report.findings import Findings, examine
-from hatchel.run import Run, train
 from hatchel.training.checkpoint import Description
+from hatchel.training.run import Run, train
 from hatchel.training.spec import build, resolved
 
 

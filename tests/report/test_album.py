@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.report import figures
 from hatchel.report.album import checked_album, write_animations, write_figures
 from hatchel.report.findings import Findings

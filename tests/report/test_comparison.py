@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.metrics.score import Interval
 from hatchel.metrics.statistics import over_seeds
 from hatchel.report.comparison import Entry, best, differences, entry, grouped, labels, load_runs

@@ -11,8 +11,8 @@ from hatchel.report.comparison import Comparison, entry, grouped
 from hatchel.report.comparison_figures import comparison_panels
 from hatchel.report.comparison_page import comparison_page, score_rows
 from hatchel.report.findings import Findings
-from hatchel.run import Run
 from hatchel.training.events import read_events
+from hatchel.training.run import Run
 from tests.report.links import outside
 
 

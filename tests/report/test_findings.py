@@ -6,12 +6,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hatchel.errors import HatchelError
-from hatchel.evaluation import encodings
+from hatchel.core.errors import HatchelError
+from hatchel.evaluation.evaluation import encodings
 from hatchel.metrics import factor_vae_score, gaussian_tc, mig
 from hatchel.metrics.probe import Probe
 from hatchel.report.findings import HEADLINES, Findings, examine
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 
 def test_headlines_are_the_metrics_own_numbers(run: Run, found: Findings) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import to_dict
 from hatchel.report.findings import Control, Findings, examine
 from hatchel.report.page import page, write_report
 from hatchel.report.panels.panel import shown
-from hatchel.run import Run
-from hatchel.spec import encode
+from hatchel.training.run import Run
 from tests.report.links import outside
 
 SECTIONS = ("summary", "factors", "chart", "mutual-information", "r2", "importance", "information", "positions",
@@ -72,7 +72,7 @@ def test_numbers_on_the_page_are_the_scores(html: str, found: Findings) -> None:
     config = re.search(r"<pre>(.*?)</pre>", html, re.DOTALL)
     assert config is not None
     text = config[1].replace("&#34;", '"').replace("&#39;", "'").replace("&gt;", ">").replace("&lt;", "<")
-    assert json.loads(text) == json.loads(json.dumps(encode(found.run.spec)))
+    assert json.loads(text) == json.loads(json.dumps(to_dict(found.run.spec)))
 
 
 def test_the_images_are_the_rows_in_the_order_of_information(html: str, found: Findings) -> None:

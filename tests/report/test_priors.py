@@ -5,12 +5,12 @@ import torch
 
 from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.prior import Prior
-from hatchel.presets.preset import preset
+from hatchel.methods.method import preset
 from hatchel.report.findings import Findings
 from hatchel.report.priors import group_codes, prior_codes
 from hatchel.report.sites import sites
-from hatchel.run import Run
 from hatchel.training.checkpoint import Description
+from hatchel.training.run import Run
 from hatchel.training.spec import build, resolved
 
 

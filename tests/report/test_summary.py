@@ -8,7 +8,7 @@ import pytest
 
 from hatchel.report.findings import Findings
 from hatchel.report.summary import Cell, factor_lines, training_seconds
-from hatchel.run import Run
+from hatchel.training.run import Run
 
 
 def test_factor_lines_are_the_largest_shares(found: Findings) -> None:

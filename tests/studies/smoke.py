@@ -10,7 +10,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from PIL import Image
 
-from hatchel.spec import decode, encode
+from hatchel.core.spec import from_dict, to_dict
 from hatchel.study.cell import Cell
 from hatchel.study.engines.here import Here
 from hatchel.study.report import slug, write_report
@@ -19,13 +19,13 @@ from hatchel.study.store import Row, Store
 from hatchel.study.study import Scale, Study
 
 SMOKED = {
-    "000": ("recurd-table2", "recurd-baselines", "recurd-depth", "recurd-ablation", "recurd-layers", "recurd-cost"),
-    "000, digits": ("downstream-mnist", "domain-generalisation"),
-    "001": ("tc-dimension", "devae-comparison", "devae-diffusion", "devae-highdim", "devae-ablation"),
-    "002": ("split-violation", "split-encoder"),
-    "003": ("hfvae-scores", "objectives"),
-    "003, digits": ("hfvae-features", "hfvae-discrete", "hfvae-zero-shot"),
-    "004": ("tc-estimators", "tc-bound", "dimension-shutdown", "tc-disparity", "disintegration"),
+    "recurd": ("recurd-table2", "recurd-baselines", "recurd-depth", "recurd-ablation", "recurd-layers", "recurd-cost"),
+    "recurd, digits": ("downstream-mnist", "domain-generalisation"),
+    "devae": ("tc-dimension", "devae-comparison", "devae-diffusion", "devae-highdim", "devae-ablation"),
+    "split": ("split-violation", "split-encoder"),
+    "hfvae": ("hfvae-scores", "objectives"),
+    "hfvae, digits": ("hfvae-features", "hfvae-discrete", "hfvae-zero-shot"),
+    "rtc": ("tc-estimators", "tc-bound", "dimension-shutdown", "tc-disparity", "disintegration"),
 }
 """By paper; those on real digits need their files."""
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
@@ -33,7 +33,7 @@ SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
 
 def named(name: str) -> Study:
     """The study as the program finds it."""
-    study = decode(Study, name)
+    study = from_dict(Study, name)
     assert study.kind == name
     return study
 
@@ -52,7 +52,7 @@ def builds(name: str) -> None:
         assert len(set(digests)) == len(entries)
         assert len({tuple(e.labels) for e in entries}) == 1
         for entry in _ends(entries):
-            assert decode(Cell, json.loads(json.dumps(encode(entry.cell)))).digest() == entry.cell.digest()
+            assert from_dict(Cell, json.loads(json.dumps(to_dict(entry.cell)))).digest() == entry.cell.digest()
     few, more = study.entries("smoke", 1), study.entries("smoke", 2)
     if len(more) > len(few):  # counting and closed forms have no seed
         assert len(more) == 2 * len(few)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hatchel.spec import decode
+from hatchel.core.spec import from_dict
 from hatchel.studies.disintegration import carriers
 from hatchel.study.study import Study
 from tests.study.made import rows
@@ -22,7 +22,7 @@ def test_a_factor_that_no_latent_tells_does_not_count() -> None:
 
 
 def test_the_claim_rests_on_the_others() -> None:
-    study = decode(Study, "disintegration")
+    study = from_dict(Study, "disintegration")
     rtc, dip = study.claims(made("RTC-VAE", SHARES))
     assert rtc.holds is True
     assert rtc.evidence == "1.9 [1.8, 2] over 3 seeds"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.studies.grid_file import EXAMPLE, GridStudy, name_of, read_study, target_of
 from hatchel.study.engines.here import Here
 from hatchel.study.runner import run_cells

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hatchel.data.xy_squares import XYSquares
-from hatchel.presets.preset import preset
+from hatchel.methods.method import preset
 from hatchel.studies.objectives import ROWS, Verified
 from hatchel.study.cell import Place
 

@@ -6,14 +6,14 @@ import math
 
 import pytest
 
-from hatchel.spec import decode
+from hatchel.core.spec import from_dict
 from hatchel.studies import tc_dimension
 from hatchel.study.study import Study
 from tests.studies.smoke import SMOKED
 
 
 def published(study: str) -> dict[str, dict[tuple, float]]:
-    columns = decode(Study, study).columns  # pyright: ignore[reportAttributeAccessIssue]
+    columns = from_dict(Study, study).columns  # pyright: ignore[reportAttributeAccessIssue]
     return {c.name: dict(c.published.items()) for c in columns}
 
 
@@ -78,7 +78,7 @@ def test_a_line_of_a_table(study, line, wanted):
 @pytest.mark.parametrize("name", [name for group in SMOKED.values() for name in group])
 def test_every_published_figure_has_its_line(name):
     """At the paper's scale each one stands beside a value of ours: no label is misspelt."""
-    study = decode(Study, name)
+    study = from_dict(Study, name)
     columns = getattr(study, "columns", ())
     lines = {tuple(e.labels.values()) for e in study.entries("paper", 1)}
     assert all(key in lines for column in columns for key in column.published)
@@ -107,5 +107,5 @@ def test_parameters():
 
 def test_what_is_counted_is_not_trained():
     """An estimate of the time would count it."""
-    entries = decode(Study, "recurd-cost").entries("laptop", 1)
+    entries = from_dict(Study, "recurd-cost").entries("laptop", 1)
     assert {e.labels["what"]: bool(e.cell.trainings()) for e in entries} == {"counted": False, "trained": True}

@@ -1,4 +1,4 @@
-"""The studies of papers 001, 002 and 004 at `smoke`."""
+"""The studies of DeVAE, the split encoder and RTC-VAE at `smoke`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import pytest
 from tests.studies.smoke import SMOKED, runs
 
 
-@pytest.mark.parametrize("name", [*SMOKED["001"], *SMOKED["002"], *SMOKED["004"]])
+@pytest.mark.parametrize("name", [*SMOKED["devae"], *SMOKED["split"], *SMOKED["rtc"]])
 def test_smoke(name, tmp_path):
     runs(name, tmp_path)

@@ -1,4 +1,4 @@
-"""The studies of paper 000 at `smoke`."""
+"""The studies of Chen et al. 2022 at `smoke`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import pytest
 from tests.studies.smoke import SMOKED, runs
 
 
-@pytest.mark.parametrize("name", SMOKED["000"])
+@pytest.mark.parametrize("name", SMOKED["recurd"])
 def test_smoke(name, tmp_path):
     runs(name, tmp_path)
 
 
-@pytest.mark.parametrize("name", SMOKED["000, digits"])
+@pytest.mark.parametrize("name", SMOKED["recurd, digits"])
 def test_smoke_on_real_digits(name, tmp_path, real_data, monkeypatch):
     monkeypatch.setenv("HATCHEL_DATA", str(real_data))
     runs(name, tmp_path)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hatchel.errors import HatchelError
-from hatchel.spec import Spec
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Spec
 from hatchel.study.cell import Cell, Place, Record
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from hatchel.plugins import load_file
-from hatchel.spec import decode, encode
+from hatchel.core.plugins import load_file
+from hatchel.core.spec import from_dict, to_dict
 from hatchel.study.cell import Cell
 from hatchel.study.engines.engine import Engine
 from hatchel.study.runner import run_cells
@@ -20,7 +20,7 @@ from hatchel.study.store import Store
 
 def start(store: Path, engine: str | dict, cells: Sequence[Cell], plugin: Path) -> subprocess.Popen[str]:
     """Begin a study of these cells; its standard output ends with the tally."""
-    words = [str(store), json.dumps(engine), json.dumps([encode(cell) for cell in cells]), str(plugin)]
+    words = [str(store), json.dumps(engine), json.dumps([to_dict(cell) for cell in cells]), str(plugin)]
     command = [sys.executable, str(Path(__file__)), *words]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -36,8 +36,8 @@ def main(store: str, engine: str, cells: str, plugin: str) -> None:
     # Tests that were started in the background pass on that Ctrl-C is ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     load_file(Path(plugin))
-    todo = [decode(Cell, cell) for cell in json.loads(cells)]
-    found = run_cells(todo, Store(store), decode(Engine, json.loads(engine)), plugins=[Path(plugin)])
+    todo = [from_dict(Cell, cell) for cell in json.loads(cells)]
+    found = run_cells(todo, Store(store), from_dict(Engine, json.loads(engine)), plugins=[Path(plugin)])
     print(json.dumps(asdict(found)))
 
 

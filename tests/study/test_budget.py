@@ -4,7 +4,7 @@ import pytest
 
 from hatchel.data.dsprites import DSprites
 from hatchel.data.xy_squares import XYSquares
-from hatchel.presets.preset import Preset
+from hatchel.methods.method import Method
 from hatchel.study.budget import GAINS, LAPTOP, SCHEDULES, SMOKE, Budget, critic, schedule, sprites
 
 
@@ -17,7 +17,7 @@ def test_laptop_is_what_its_words_say():
 
 
 def test_a_budget_leaves_the_rest_to_the_method():
-    from hatchel.presets.preset import preset
+    from hatchel.methods.method import preset
 
     cell = Budget(steps=9, seeds=1).cells("factor_vae", XYSquares(size=16), fields={"latent.dim": 3})[0]
     own = preset("factor_vae", data=XYSquares(size=16))
@@ -32,7 +32,7 @@ def test_seeds(seeds):
 
 @pytest.mark.parametrize("method", SCHEDULES)
 def test_schedules_take_the_share_of_a_short_training_that_they_take_of_the_papers(method):
-    own = Preset.members()[method]()
+    own = Method.members()[method]()
     shorter = {name: getattr(own, name) // 100 for name in SCHEDULES[method]}
     stronger = {name: getattr(own, name) * 100 for name in GAINS.get(method, ())}
     assert schedule(method, 3_000) == pytest.approx(shorter | stronger)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import read_json
+from hatchel.core.spec import updated
 from hatchel.data.mnist import MNIST
 from hatchel.data.xy_squares import XYSquares
-from hatchel.errors import HatchelError
-from hatchel.estimators.minibatch import MWS
-from hatchel.files import read_json
-from hatchel.presets.preset import preset
-from hatchel.spec import updated
+from hatchel.methods.method import preset
+from hatchel.objective.estimators.minibatch import MWS
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.agreement import Agreement
 from hatchel.study.cells.classified import Classified

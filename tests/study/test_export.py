@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.study.export import write_parquet
 from hatchel.study.index import Answer
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import from_dict
 from hatchel.data.xy_squares import XYSquares
-from hatchel.errors import HatchelError
-from hatchel.spec import decode
 from hatchel.study.grid import Grid
 
 BODY: dict[str, Any] = {"name": "mine", "data": ["xy_squares"], "methods": [{"preset": "beta_vae"}]}
 
 
 def grid(**changes: Any) -> Grid:
-    return decode(Grid, BODY | changes)
+    return from_dict(Grid, BODY | changes)
 
 
 def weights(made: Grid, term: str = "kl") -> list[float]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.study.engines.here import Here
 from hatchel.study.index import Index
 from hatchel.study.runner import run_cells

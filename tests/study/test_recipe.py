@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from hatchel.core.spec import updated
 from hatchel.data.xy_squares import XYSquares
-from hatchel.presets.preset import preset
-from hatchel.spec import updated
+from hatchel.methods.method import preset
 from hatchel.study.recipe import Change, described, options_of
 
 

@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from hatchel.spec import decode
+from hatchel.core.spec import from_dict
 from hatchel.study.report import claims, facts, markdown, verdict, write_report
 from hatchel.study.study import Claim, Study
 from tests.study.made import rows
 
-STUDY = decode(Study, "recurd-table2")
+STUDY = from_dict(Study, "recurd-table2")
 NAMES = ("reconstruction", "reconstruction.mse_per_pixel", "sap", "mig", "dci", "dci.completeness", "dci.error")
 ROWS = [
     row

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from hatchel.errors import HatchelError
-from hatchel.presets.preset import preset
-from hatchel.spec import updated
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import updated
+from hatchel.methods.method import preset
 from hatchel.study.cells.trained import Trained, metrics
 from hatchel.study.engines.here import Here
 from hatchel.study.engines.local import Local
@@ -103,7 +103,7 @@ class TestInThisProcess:
         self, store: Store, log: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         cell, other = Toy(seed=0, log=str(log)), Toy(seed=1, log=str(log))
-        monkeypatch.setattr("hatchel.study.runner.encode", lambda _: {"kind": "toy", "seed": 1, "log": other.log})
+        monkeypatch.setattr("hatchel.study.runner.to_dict", lambda _: {"kind": "toy", "seed": 1, "log": other.log})
         with pytest.raises(HatchelError, match="another version"):
             run_cells([cell], store, Here())
 

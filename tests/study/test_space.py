@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.study.space import Choice, Range, dimension, every_point
 
 

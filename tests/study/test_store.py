@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hatchel.errors import HatchelError
-from hatchel.files import claimed
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import claimed
 from hatchel.study.cell import Record
 from hatchel.study.store import Entry, Store
 from tests.study.toy import Toy

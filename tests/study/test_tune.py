@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hatchel.core.errors import HatchelError
 from hatchel.data.xy_squares import XYSquares
-from hatchel.errors import HatchelError
 from hatchel.metrics import udr
 from hatchel.study.cells.agreement import Agreement
 from hatchel.study.engines.here import Here
@@ -55,8 +55,8 @@ def test_finds_the_better_of_two_points_and_pays_once(tmp_path: Path, monkeypatc
 
 
 def test_udr_compares_the_seeds_of_a_point(tmp_path: Path) -> None:
-    from hatchel.evaluation import encodings
-    from hatchel.run import Run
+    from hatchel.evaluation.evaluation import encodings
+    from hatchel.training.run import Run
 
     store = Store(tmp_path)
     fixed = {"steps": 60, "batch_size": 16, "encoder": "mlp", "decoder": "mlp_decoder", "optimizer.lr": 1e-2}

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from hatchel.errors import HatchelError
-from hatchel.files import claimed, write_json
-from hatchel.spec import encode
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import claimed, write_json
+from hatchel.core.spec import to_dict
 from hatchel.study.cell import Place, Record
 from hatchel.study.store import Store
 from hatchel.study.worker import CRASHES, Result, perform
@@ -27,7 +27,7 @@ def toy(store: Store, act: Any = "compute") -> Toy:
 
 
 def outcome(store: Store, cell: Toy) -> Result:
-    return perform(str(store.folder), encode(cell))
+    return perform(str(store.folder), to_dict(cell))
 
 
 def times(store: Store) -> int:
@@ -124,11 +124,11 @@ def test_a_cell_has_its_threads_and_the_process_its_own_afterwards(
 
     monkeypatch.setattr(Toy, "compute", compute)
     before = torch.get_num_threads()
-    perform(str(store.folder), encode(toy(store)), threads=before + 1)
+    perform(str(store.folder), to_dict(toy(store)), threads=before + 1)
     assert seen == [before + 1, before + 1]
     assert torch.get_num_threads() == before
 
 
 def test_a_missing_plugin_is_the_users_mistake_not_the_cells(store: Store) -> None:
     with pytest.raises(HatchelError, match="there is no such file"):
-        perform(str(store.folder), encode(toy(store)), plugins=["/nowhere/plugin.py"])
+        perform(str(store.folder), to_dict(toy(store)), plugins=["/nowhere/plugin.py"])

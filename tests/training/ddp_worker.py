@@ -9,39 +9,35 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import save_file
 
-from hatchel.distributed import own_rows, rank, world
-from hatchel.estimators.density_ratio import DensityRatio
-from hatchel.estimators.discriminator import Discriminator
-from hatchel.estimators.estimator import Critic, Density
-from hatchel.estimators.mine import MINE
-from hatchel.estimators.minibatch import Stratified
+from hatchel.core.distributed import own_rows, rank, world
 from hatchel.latents.assigned import Assigned
 from hatchel.latents.code_noise import CodeNoise
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
+from hatchel.latents.likelihoods import Bernoulli
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.latents.variables import Concrete, Gaussian
-from hatchel.likelihoods import Bernoulli
-from hatchel.model import Model, System
 from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.nets.recursive import Recursive
-from hatchel.objective import Objective, Weighted
-from hatchel.terms.adversarial import Adversarial
-from hatchel.terms.closed_kl import ClosedKL
-from hatchel.terms.covariance import CovarianceDiagonal, CovarianceOffDiagonal, PosteriorVariance
-from hatchel.terms.dimension_kl import DimensionKL
-from hatchel.terms.disintegration import Disintegration
-from hatchel.terms.generated_information import GeneratedInformation
-from hatchel.terms.kl import KL
-from hatchel.terms.mmd import MMD
-from hatchel.terms.mutual_information import MutualInformation
-from hatchel.terms.pairwise_information import PairwiseInformation
-from hatchel.terms.reconstruction import Reconstruction
-from hatchel.terms.total_correlation import TotalCorrelation
-from hatchel.weights.capacity import Capacity
-from hatchel.weights.per_level import PerLevel
-from hatchel.weights.pi import PI
+from hatchel.objective.estimators.discriminator import DensityRatio, Discriminator
+from hatchel.objective.estimators.estimator import Critic, Density
+from hatchel.objective.estimators.mine import MINE
+from hatchel.objective.estimators.minibatch import Stratified
+from hatchel.objective.objective import Objective, Weighted
+from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation, TotalCorrelation
+from hatchel.objective.terms.elbo import KL, ClosedKL, Reconstruction
+from hatchel.objective.terms.features import PairwiseInformation
+from hatchel.objective.terms.generated import Adversarial, GeneratedInformation
+from hatchel.objective.terms.moments import (
+    MMD,
+    CovarianceDiagonal,
+    CovarianceOffDiagonal,
+    Disintegration,
+    PosteriorVariance,
+)
+from hatchel.objective.weights import PI, Capacity, PerLevel
+from hatchel.training.model import Model, System
 
 BATCH = 16
 
@@ -114,7 +110,7 @@ def cases() -> dict[str, tuple[Latent, dict[str, object]]]:
 def measure(latent: Latent, terms: dict[str, object]) -> dict[str, torch.Tensor]:
     """Total, objective and the flat gradient, as DDP leaves it."""
     torch.manual_seed(0)
-    entries = {k: v if isinstance(v, Weighted) else Weighted.shorthand(v) for k, v in terms.items()}
+    entries = {k: v if isinstance(v, Weighted) else Weighted.coerce(v) for k, v in terms.items()}
     recursive = any(isinstance(e.term, PairwiseInformation) for e in entries.values())
     encoder, shape = (Recursive(2), (1, 8, 8)) if recursive else (Mlp((24,)), (12,))
     model = Model(encoder, latent, MlpDecoder((24,)), Bernoulli(), shape)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.training.checkpoint import Description
 
 

@@ -1,8 +1,8 @@
 import pytest
 
+from hatchel.core.spec import from_dict
 from hatchel.data.source import Source
-from hatchel.presets.preset import preset
-from hatchel.spec import decode
+from hatchel.methods.method import preset
 from hatchel.training.cost import cost
 from hatchel.training.spec import fitted
 
@@ -50,5 +50,5 @@ def test_the_recursive_encoder_by_hand() -> None:
     ids=str,
 )
 def test_known_shapes_are_the_loaded_ones(source: dict[str, object]) -> None:
-    made = decode(Source, source)
+    made = from_dict(Source, source)
     assert made.known_shape == made.load().shape

@@ -11,9 +11,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from hatchel.presets.preset import preset
-from hatchel.run import Run, train
-from hatchel.spec import updated
+from hatchel.core.spec import updated
+from hatchel.methods.method import preset
+from hatchel.training.run import Run, train
 from tests.training import ddp_worker
 
 ROOT = Path(__file__).parents[2]

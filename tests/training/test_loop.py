@@ -12,20 +12,20 @@ from pathlib import Path
 import pytest
 import torch
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import updated
 from hatchel.data import load
 from hatchel.data.xy_squares import XYSquares
-from hatchel.errors import HatchelError
 from hatchel.latents.diagonal import Diagonal
+from hatchel.methods.method import preset
 from hatchel.nets.mlp import Mlp, MlpDecoder
-from hatchel.presets.preset import preset
-from hatchel.run import Run, resume_run, train
-from hatchel.spec import updated
+from hatchel.objective.weights import Ramp
 from hatchel.training import loop
 from hatchel.training.checkpoint import checkpoints
 from hatchel.training.events import read_events
 from hatchel.training.order import Order
+from hatchel.training.run import Run, resume_run, train
 from hatchel.training.spec import Adam, RunSpec
-from hatchel.weights.ramp import Ramp
 
 
 def spec(**fields: object) -> RunSpec:

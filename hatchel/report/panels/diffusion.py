@@ -17,7 +17,6 @@ from safetensors.torch import load_file
 
 from hatchel.metrics.information import Float
 from hatchel.metrics.probe import Probe
-from hatchel.model import System
 from hatchel.report import figures
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
@@ -25,6 +24,7 @@ from hatchel.report.panels.panel import Drawing, Panel
 from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, bare, sheet
 from hatchel.training.checkpoint import checkpoints
 from hatchel.training.events import read_events
+from hatchel.training.model import System
 from hatchel.training.spec import build
 
 ITEMS = 3000

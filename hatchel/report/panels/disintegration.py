@@ -14,7 +14,7 @@ from hatchel.report.style import ACCENT, INK, SMALL, bare, sheet
 
 
 class Disintegration(Panel):
-    """How many dimensions carry each factor (paper 004, Sec. 6.3)."""
+    """How many dimensions carry each factor (Cheng et al. 2020, Sec. 6.3)."""
 
     title = "Factor disintegration"
     place = 50

@@ -19,7 +19,7 @@ from hatchel.report.style import INK, SMALL, boxless, sheet
 
 
 class Layers(Panel):
-    """MIG and dependence of the features m^l and of the code z (paper 000, Fig. 1)."""
+    """MIG and dependence of the features m^l and of the code z (Chen et al. 2022, Fig. 1)."""
 
     title = "The layers of the encoder"
     place = 71

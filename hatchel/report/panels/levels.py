@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from hatchel.evaluation import PICTURES, run_images
+from hatchel.evaluation.evaluation import PICTURES, run_images
 from hatchel.metrics._mig import MIG
 from hatchel.metrics._reconstruction import Reconstruction
 from hatchel.metrics.information import Float
@@ -26,7 +26,7 @@ REPLICATES = 50
 
 
 class Levels(Panel):
-    """MIG, reconstruction and information of every level (paper 001)."""
+    """MIG, reconstruction and information of every level (Wu et al. 2023)."""
 
     title = "The levels of the hierarchy"
     place = 70

@@ -29,7 +29,7 @@ DOTS = 150
 
 
 class PairPlots(Panel):
-    """All pairs of the most informative dimensions, means and samples (paper 004, Figs. 5 to 7 and 14 to 16)."""
+    """All pairs of the most informative dimensions, means and samples (RTC-VAE 2020, Figs. 5 to 7 and 14 to 16)."""
 
     title = "Pairs of dimensions"
     place = 81
@@ -109,7 +109,7 @@ def drawn_pairs(
 
 
 def factor_pairs(found: Findings) -> Figure:
-    """For each factor the two real coordinates with the largest shares, one against the other (paper 004, Fig. 7)."""
+    """For each factor the two real coordinates with the largest shares, one against the other (RTC-VAE, Fig. 7)."""
     dimensions = found.dimensions
     varying = [int(k) for k in found.probe.varying]
     some = slice(None, None, max(1, math.ceil(found.probe.n / POINTS)))

@@ -10,9 +10,9 @@ from typing import ClassVar
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from hatchel.core.spec import Spec
 from hatchel.report.findings import Findings
 from hatchel.report.style import svg
-from hatchel.spec import Spec
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from hatchel.report.panels.panel import Drawing, Panel
 
 
 class R2(Panel, kind="r2"):
-    """Which dimension explains how much of which factor on a straight line (paper 004, Fig. 8, left)."""
+    """Which dimension explains how much of which factor on a straight line (Cheng et al. 2020, Fig. 8, left)."""
 
     title = "R²"
     place = 21

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from hatchel.spec import Count
+from hatchel.core.spec import Count
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.trained import Trained
 from hatchel.training.spec import RunSpec
@@ -31,7 +31,7 @@ class Agreement(Cell):
 
     def compute(self, place: Place) -> Record:
         """Encode the same items by every model, then compare each with the rest."""
-        from hatchel.evaluation import encodings
+        from hatchel.evaluation.evaluation import encodings
         from hatchel.metrics import udr
 
         numbers = [run.seed for run in self.trainings()]

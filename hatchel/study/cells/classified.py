@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.spec import Count, Share
 from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
-from hatchel.metrics.linear import logistic_regression
-from hatchel.spec import Count, Share
+from hatchel.metrics.solvers.linear import logistic_regression
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.digits import linear_classifier
 from hatchel.study.cells.trained import Trained
 from hatchel.training.spec import RunSpec
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
-"""Of the labels (paper 000, section 5.2)."""
+"""Of the labels (Chen et al. 2022, section 5.2)."""
 
 
 class Classified(Cell):

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.spec import Count
 from hatchel.metrics.metric import Metric
-from hatchel.spec import Count
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.trained import Trained
 from hatchel.training.spec import RunSpec
 
 if TYPE_CHECKING:
-    from hatchel.run import Run
+    from hatchel.training.run import Run
 
 OFF = 0.05
-"""Nats: a coordinate with less information about x is unused (paper 003, Fig. 7)."""
+"""Nats: a coordinate with less information about x is unused (Esmaeili et al. 2019, Fig. 7)."""
 STOPS = 7
 """Points of a traversal, from the 5th to the 95th percentile of the coordinate."""
 Images = NDArray[np.uint8]

@@ -9,16 +9,16 @@ import time
 import torch
 from torch import Tensor
 
-from hatchel.estimates import CriticKey, Estimates
-from hatchel.estimators.density_ratio import DensityRatio
-from hatchel.estimators.estimator import Critic, CriticModule, Estimator
+from hatchel.core.memory import keep_memory
+from hatchel.core.spec import Count, NonNegative, Positive, Share
+from hatchel.core.streams import generator
 from hatchel.latents.diagonal import DiagonalGaussian
-from hatchel.spec import Count, NonNegative, Positive, Share
-from hatchel.streams import generator
+from hatchel.objective.estimators.discriminator import DensityRatio
+from hatchel.objective.estimators.estimator import Critic, CriticModule, Estimator
+from hatchel.objective.evaluator import CriticKey, Evaluator
+from hatchel.objective.terms.decomposition import TotalCorrelation
+from hatchel.objective.trace import Trace
 from hatchel.study.cell import Cell, Place, Record
-from hatchel.terms.total_correlation import TotalCorrelation
-from hatchel.trace import Trace
-from hatchel.training.memory import keep_memory
 
 CALIBRATION = 20
 """Steps timed for an estimate."""
@@ -27,8 +27,8 @@ CALIBRATION = 20
 class Estimated(Cell):
     """mu ~ N(0, S), z = mu + sigma eps; TC(z) by the estimator, and 1/2 (log |diag C| - log |C|), C = S + sigma^2 I.
 
-    S has unit diagonal: blocks of `block` coordinates with one correlation rho inside (paper 004, section 5: one block
-    of all D; paper 001, Table 1: pairs), and the last `dead` coordinates shut down to variance `floor` (paper 004,
+    S has unit diagonal: blocks of `block` coordinates with one correlation rho inside (RTC-VAE, Sec. 5: one block
+    of all D; DeVAE 2023, Table 1: pairs), and the last `dead` coordinates shut down to variance `floor` (RTC-VAE 2020,
     App. 1.3.2). A discriminator is first trained on fresh batches.
     """
 
@@ -64,7 +64,7 @@ class Estimated(Cell):
         critics = self._trained(self.by, term) if isinstance(self.by, Critic) else {}
         traces = [self._batch(-1 - k) for k in range(self.repeats)]
         # All blocks named beforehand, one pass gives them all.
-        found = [term.value(t, Estimates(t, {self.by: term.blocks(t.q)}, critics)).mean() for t in traces]
+        found = [term.value(t, Evaluator(t, {self.by: term.blocks(t.q)}, critics)).mean() for t in traces]
         values = torch.stack([f.detach().double() for f in found])
         return Record({"tc": float(values.mean()), "truth": truth, "error": float(values.mean()) - truth})
 
@@ -113,7 +113,7 @@ class Estimated(Cell):
         optimizer = torch.optim.Adam(critics[by, partition].parameters(), lr=self.lr, betas=(0.5, 0.9), fused=True)
         for step in range(self.steps):
             optimizer.zero_grad(set_to_none=True)
-            Estimates(self._batch(step), {}, critics).critic_loss(by, partition).mean().backward()
+            Evaluator(self._batch(step), {}, critics).critic_loss(by, partition).mean().backward()
             optimizer.step()
         return critics
 

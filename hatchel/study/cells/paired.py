@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hatchel.spec import Count
+from hatchel.core.spec import Count
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.trained import Trained
 from hatchel.training.spec import RunSpec
@@ -15,7 +15,7 @@ from hatchel.training.spec import RunSpec
 class Paired(Cell):
     """Means and samples of the coordinates whose means vary most, with the factor that one of them knows best.
 
-    `r2` is the largest R² between a coordinate and a factor: the colour of the points (paper 004, Figs. 5 to 7).
+    `r2` is the largest R² between a coordinate and a factor: the colour of the points (RTC-VAE 2020, Figs. 5 to 7).
     """
 
     run: RunSpec
@@ -27,7 +27,7 @@ class Paired(Cell):
 
     def compute(self, place: Place) -> Record:
         """Encode some items."""
-        from hatchel.evaluation import encodings
+        from hatchel.evaluation.evaluation import encodings
         from hatchel.report.fits import squared_correlations
 
         run = Trained(seed=self.seed, run=self.run).trained(place)

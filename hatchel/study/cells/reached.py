@@ -5,10 +5,10 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from hatchel.run import Run
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.trained import Trained
 from hatchel.training.events import read_events
+from hatchel.training.run import Run
 from hatchel.training.spec import RunSpec
 
 WINDOW = 5

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.spec import Count
 from hatchel.data.pruned_mnist import thickness
-from hatchel.spec import Count
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.digits import STOPS, judge_of, sampled, split_codes
 from hatchel.study.cells.trained import Trained
 from hatchel.training.spec import RunSpec
 
 RANGE = 3.0
-"""The coordinate is moved from -3 to 3 (paper 003, Fig. 7)."""
+"""The coordinate is moved from -3 to 3 (Esmaeili et al. 2019, Fig. 7)."""
 
 
 class Strokes(Cell):

@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hatchel.errors import HatchelError
-from hatchel.files import exclusive, read_json, whole_folder, write_json
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import exclusive, read_json, whole_folder, write_json
+from hatchel.core.spec import Count, from_dict
 from hatchel.metrics.metric import Metric
-from hatchel.spec import Count, decode
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.training.spec import RunSpec
 
 if TYPE_CHECKING:
-    from hatchel.evaluation import Evaluation
-    from hatchel.run import Run
+    from hatchel.evaluation.evaluation import Evaluation
+    from hatchel.training.run import Run
 
 
 class Trained(Cell):
@@ -74,7 +74,7 @@ class Trained(Cell):
 
     def trained(self, place: Place, steps: int | None = None) -> Run:
         """The run after so many steps (all of them, if not said), from where an earlier attempt left it."""
-        from hatchel.run import train
+        from hatchel.training.run import train
 
         spec = self._spec(place)
         # A run that is looked at on its way cannot be one that another cell has already trained further.
@@ -106,7 +106,7 @@ class Trained(Cell):
 
     def evaluated(self, run: Run) -> Evaluation:
         """The scores of a run; not stored in its folder, where other cells would overwrite them."""
-        from hatchel.evaluation import evaluate
+        from hatchel.evaluation.evaluation import evaluate
 
         which: Any = self.metrics or "all"
         return evaluate(run, which, items=self.items, seed=0, layers=self.layers, store=False)
@@ -165,4 +165,4 @@ def _numbers(parts: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 def metrics(*names: str | Mapping[str, Any]) -> tuple[Metric, ...]:
     """Metrics by name or by their fields."""
-    return tuple(decode(Metric, name, "metrics") for name in names)
+    return tuple(from_dict(Metric, name, "metrics") for name in names)

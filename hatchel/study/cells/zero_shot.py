@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core.spec import Count
 from hatchel.data.pruned_mnist import PrunedMNIST, thickness, width
 from hatchel.data.store import Pixels
-from hatchel.run import Run
-from hatchel.spec import Count
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.digits import split_codes
 from hatchel.study.cells.trained import Trained
+from hatchel.training.run import Run
 from hatchel.training.spec import RunSpec
 
 FEATURES: Mapping[str, tuple[int, Callable[[Pixels], NDArray[np.float64]]]] = {

@@ -12,7 +12,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, InvalidStateErr
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.study.engines.engine import CONNECT, Engine, missing, reach
 
 P = ParamSpec("P")

@@ -8,8 +8,8 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from typing import Any
 
-from hatchel.errors import HatchelError, unknown
-from hatchel.spec import Count, Spec
+from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.spec import Count, Spec
 
 CONNECT = 5.0
 """Seconds after which a cluster counts as unreachable."""
@@ -41,7 +41,7 @@ class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
         """How many cells are computed at once, as far as that is known before it is opened."""
 
     @classmethod
-    def shorthand(cls, value: Any) -> Any:
+    def coerce(cls, value: Any) -> Any:
         """`local`, `dask`, `dask://HOST:PORT`, `ray://HOST:PORT`, `slurm`: the kind and what it is given."""
         if isinstance(value, str):
             kind, _, address = value.partition("://")

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from hatchel.errors import HatchelError
-from hatchel.spec import Count, Positive
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count, Positive
 from hatchel.study.engines.engine import Engine, missing
 
 P = ParamSpec("P")

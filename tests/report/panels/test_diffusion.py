@@ -10,9 +10,9 @@ import torch
 from hatchel.metrics import mig
 from hatchel.report.findings import Findings
 from hatchel.report.panels.diffusion import Diffusion, information_over_steps, information_terms
-from hatchel.run import Run
 from hatchel.training.checkpoint import save
 from hatchel.training.events import read_events
+from hatchel.training.run import Run
 from hatchel.training.spec import build
 
 

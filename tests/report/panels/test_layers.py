@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hatchel.evaluation import encodings
+from hatchel.evaluation.evaluation import encodings
 from hatchel.metrics import mig, pairwise_nmi
 from hatchel.report.findings import Findings
 from hatchel.report.panels.layers import Layers, measured_layers

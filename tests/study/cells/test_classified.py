@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hatchel.data.xy_squares import XYSquares
-from hatchel.presets.preset import preset
+from hatchel.methods.method import preset
 from hatchel.study.cell import Place
 from hatchel.study.cells.classified import SHARES, Classified, accuracy
 from hatchel.study.cells.trained import Trained

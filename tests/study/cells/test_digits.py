@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from hatchel.presets.preset import preset
+from hatchel.methods.method import preset
 from hatchel.study.cell import Place, Record
 from hatchel.study.cells.digits import STOPS, Digits, sampled, used
 from hatchel.study.cells.trained import Trained

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from hatchel.estimators.density_ratio import DensityRatio
-from hatchel.estimators.estimator import Density
-from hatchel.spec import decode
+from hatchel.core.spec import from_dict
+from hatchel.objective.estimators.discriminator import DensityRatio
+from hatchel.objective.estimators.estimator import Density
 from hatchel.study.cell import Place
 from hatchel.study.cells.estimated import Estimated, correlation_of
 
@@ -22,13 +22,13 @@ def values(**fields) -> dict[str, float]:
 
 @pytest.mark.parametrize(("dim", "rho"), [(10, 0.3), (100, 0.9), (4, 0.0)])
 def test_truth_of_pairs_is_the_closed_form(dim, rho):
-    found = values(by=decode(Density, "gaussian"), dim=dim, rho=rho, sigma=0.0, batch=128, repeats=1)
+    found = values(by=from_dict(Density, "gaussian"), dim=dim, rho=rho, sigma=0.0, batch=128, repeats=1)
     assert found["truth"] == pytest.approx(-dim / 4 * math.log(1 - rho**2), abs=1e-9)
     assert found["error"] == pytest.approx(found["tc"] - found["truth"])
 
 
 def test_truth_of_one_block_with_noise_is_half_the_log_of_the_determinants():
-    cell = Estimated(seed=0, by=decode(Density, "gaussian"), dim=3, rho=0.5, block=3, sigma=0.1, repeats=1)
+    cell = Estimated(seed=0, by=from_dict(Density, "gaussian"), dim=3, rho=0.5, block=3, sigma=0.1, repeats=1)
     c = np.full((3, 3), 0.5) + np.diag([0.51] * 3)
     truth = 0.5 * (3 * np.log(1.01) - np.linalg.slogdet(c)[1])
     assert cell.compute(NOWHERE).values["truth"] == pytest.approx(truth)
@@ -45,7 +45,7 @@ def test_an_odd_dimension_leaves_the_last_coordinate_alone():
 @pytest.mark.parametrize("kind", ["gaussian", "exact", "stratified"])
 def test_estimates_are_near_the_truth_in_two_dimensions(kind):
     # sigma is large, so that posteriors overlap: what a minibatch needs.
-    found = values(by=decode(Density, kind), dim=2, rho=0.8, sigma=0.5, batch=512, n_data=512, repeats=4)
+    found = values(by=from_dict(Density, kind), dim=2, rho=0.8, sigma=0.5, batch=512, n_data=512, repeats=4)
     assert found["truth"] == pytest.approx(-0.5 * math.log(1 - (0.8 / 1.25) ** 2))
     assert found["tc"] == pytest.approx(found["truth"], abs=0.08)
 
@@ -62,7 +62,7 @@ def test_codes_have_the_covariance_they_claim():
 
 
 def test_dead_coordinates_keep_their_floor_and_the_truth():
-    cell = Estimated(seed=0, by=decode(Density, "gaussian"), dim=6, dead=2, floor=1e-6, sigma=0.01, repeats=1)
+    cell = Estimated(seed=0, by=from_dict(Density, "gaussian"), dim=6, dead=2, floor=1e-6, sigma=0.01, repeats=1)
     assert cell.means.diagonal().tolist() == pytest.approx([1, 1, 1, 1, 1e-6, 1e-6])
     assert cell.compute(NOWHERE).values["truth"] == pytest.approx(0.0, abs=1e-9)
     torch.linalg.cholesky(cell.means + 1e-9 * torch.eye(6))  # positive definite, dead coordinates or not

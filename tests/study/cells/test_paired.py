@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hatchel.presets.preset import preset
-from hatchel.spec import updated
+from hatchel.core.spec import updated
+from hatchel.methods.method import preset
 from hatchel.study.cell import Place
 from hatchel.study.cells.paired import Paired
 from hatchel.study.cells.trained import Trained

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hatchel.presets.preset import preset
+from hatchel.methods.method import preset
 from hatchel.study.cell import Place
 from hatchel.study.cells.reached import Reached
 from hatchel.study.cells.trained import Trained

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from hatchel.presets.preset import preset
+from hatchel.methods.method import preset
 from hatchel.study.cell import Place
 from hatchel.study.cells.digits import STOPS
 from hatchel.study.cells.strokes import Strokes

@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-import hatchel.run
+import hatchel.training.run
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import updated
 from hatchel.data.xy_squares import XYSquares
-from hatchel.errors import HatchelError
-from hatchel.evaluation import evaluate
-from hatchel.presets.preset import preset
-from hatchel.spec import updated
+from hatchel.evaluation.evaluation import evaluate
+from hatchel.methods.method import preset
 from hatchel.study.cell import Place
 from hatchel.study.cells.trained import Trained, flat, metrics
 
@@ -32,7 +32,7 @@ def place(tmp_path) -> Place:
 
 def test_values_are_those_of_the_evaluation_of_the_same_run(place, tmp_path):
     found = cell().compute(place)
-    run = hatchel.run.train(RUN.with_fields(seed=1, threads=1), out=tmp_path / "alone", progress=False)
+    run = hatchel.training.run.train(RUN.with_fields(seed=1, threads=1), out=tmp_path / "alone", progress=False)
     wanted = evaluate(run, MEASURED, items=120, seed=0, store=False)
     assert found.values == flat(wanted)
     assert found.values["mig"] == wanted["mean"]["mig"].value
@@ -91,7 +91,7 @@ def test_snapshots_of_other_metrics_have_a_run_of_their_own(place):
 
 def test_a_run_with_snapshots_is_there_for_cells_without(place, monkeypatch):
     found = cell(snapshots=2).compute(place)
-    monkeypatch.setattr(hatchel.run, "fit", lambda *a, **k: pytest.fail("trained again"))
+    monkeypatch.setattr(hatchel.training.run, "fit", lambda *a, **k: pytest.fail("trained again"))
     elsewhere = Place(place.folder.with_name("other"), place.runs)
     assert cell().compute(elsewhere).values == found.values
 
@@ -102,8 +102,8 @@ def test_more_snapshots_than_steps_are_refused():
 
 
 def test_two_cells_that_measure_one_run_train_it_once(place, monkeypatch):
-    fit, fitted = hatchel.run.fit, []
-    monkeypatch.setattr(hatchel.run, "fit", lambda *a, **k: (fitted.append(a[4]), fit(*a, **k)))
+    fit, fitted = hatchel.training.run.fit, []
+    monkeypatch.setattr(hatchel.training.run, "fit", lambda *a, **k: (fitted.append(a[4]), fit(*a, **k)))
     first = cell().compute(place)
     second = cell(metrics=metrics("mig"), items=60).compute(place)
     assert len(fitted) == 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hatchel.presets.preset import preset
-from hatchel.spec import updated
+from hatchel.core.spec import updated
+from hatchel.methods.method import preset
 from hatchel.study.cell import Cell
 from hatchel.study.cells.trained import Trained, metrics
 from hatchel.study.engines.engine import Engine

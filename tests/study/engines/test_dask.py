@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from distributed import LocalCluster
 
-from hatchel.errors import HatchelError
+from hatchel.core.errors import HatchelError
 from hatchel.study.engines.dask import Dask
 from hatchel.study.runner import Tally, run_cells
 from hatchel.study.store import Store

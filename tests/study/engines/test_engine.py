@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hatchel.errors import HatchelError
-from hatchel.spec import decode, encode
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import from_dict, to_dict
 from hatchel.study.engines.dask import Dask
 from hatchel.study.engines.engine import Engine
 from hatchel.study.engines.here import Here
@@ -30,8 +30,8 @@ def test_a_word_names_an_engine_and_an_address_its_cluster() -> None:
         "slurm": Slurm(),
     }
     for word, engine in words.items():
-        assert decode(Engine, word) == engine
-        assert decode(Engine, encode(engine)) == engine
+        assert from_dict(Engine, word) == engine
+        assert from_dict(Engine, to_dict(engine)) == engine
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_word_names_an_engine_and_an_address_its_cluster() -> None:
 )
 def test_a_wrong_word_is_answered(word: object, answer: str) -> None:
     with pytest.raises(HatchelError) as caught:
-        decode(Engine, word)
+        from_dict(Engine, word)
     assert str(caught.value).startswith(answer)
 
 
@@ -70,10 +70,10 @@ def test_an_unreachable_cluster_is_one_line(kind: str, monkeypatch: pytest.Monke
         silent.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(HatchelError, match=rf"engine {kind}: nothing answers at {address} \(Connection refused\)"):
-            opened(decode(Engine, f"{kind}://{address}"))
+            opened(from_dict(Engine, f"{kind}://{address}"))
     for bad in ("head", "head:port", ":8786"):
         with pytest.raises(HatchelError, match=f"is not HOST:PORT; say --engine {kind}://HOST:PORT"):
-            opened(decode(Engine, f"{kind}://{bad}"))
+            opened(from_dict(Engine, f"{kind}://{bad}"))
 
 
 @pytest.mark.parametrize(("kind", "package"), [("dask", "distributed"), ("ray", "ray"), ("slurm", "submitit")])
@@ -82,7 +82,7 @@ def test_a_missing_extra_is_named(kind: str, package: str, monkeypatch: pytest.M
     with pytest.raises(
         HatchelError, match=rf'engine {kind}: {package} is not installed; pip install "hatchel\[{kind}\]"'
     ):
-        opened(decode(Engine, kind))
+        opened(from_dict(Engine, kind))
 
 
 def test_slurm_is_sent_to_a_login_node_where_there_is_no_sbatch(monkeypatch: pytest.MonkeyPatch) -> None:

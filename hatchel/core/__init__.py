@@ -1,0 +1,1 @@
+"""What everything stands on: specs, errors, plug-ins, files, random streams, processes. Nothing about VAEs."""

@@ -1,0 +1,1 @@
+"""Estimators of log q(z) and of ratios of such densities."""

@@ -1,0 +1,153 @@
+"""MINE: mutual information by the Donsker-Varadhan bound (Belghazi et al. 2018)."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from hatchel.core.distributed import gather, mean, world
+from hatchel.core.spec import Count, Share
+from hatchel.nets.group import GroupedLinear
+from hatchel.objective.estimators.estimator import Critic, CriticModule, Layers
+
+
+class MINE(Critic):
+    """KL(joint || product) >= E_joint[T] - log E_product[exp T], with T a perceptron that ascends the bound.
+
+    The gradient of the log is biased on a batch; the critic's own loss divides by a moving average of E exp T instead
+    (Belghazi et al., section 3.2). The model descends the bound itself.
+    """
+
+    hidden: Count = 128
+    """Units of each hidden layer."""
+    layers: Count = 4
+    """Linear layers in all."""
+    average: Share = 0.99
+    """Decay of the moving average."""
+
+    differentiates_product = True
+
+    def build(self, width: int) -> CriticModule:
+        """The statistics network T."""
+        sizes = [width] + [self.hidden] * (self.layers - 1)
+        hidden = [m for i, o in pairwise(sizes) for m in (nn.Linear(i, o), nn.ReLU())]
+        return _Statistics(nn.Sequential(*hidden, nn.Linear(sizes[-1], 1)), self.average)
+
+    def build_pairs(self, layers: Layers, index: Tensor, shared: bool) -> CriticModule:
+        """Statistics networks for all pairs, run at once: one each, or one that is told which pair it sees."""
+        return PairStatistics(PairNet(layers, index, shared, self.hidden, self.layers), self.average)
+
+
+class _Statistics(CriticModule):
+    log_average: Tensor
+
+    def __init__(self, net: nn.Module, decay: float) -> None:
+        super().__init__()
+        self.net = net
+        self.decay = decay
+        self.register_buffer("log_average", torch.tensor(math.nan))
+
+    def forward(self, joint: Tensor, product: Tensor) -> Tensor:
+        return mean(self.net(joint).squeeze(1)) - log_mean_exp(self.net(product).squeeze(1))
+
+    def loss(self, joint: Tensor, product: Tensor) -> Tensor:
+        scores = self.net(product).squeeze(1)
+        with torch.no_grad():
+            follow(self.log_average, log_mean_exp(scores), self.decay)
+        # Its gradient is E[exp(T) dT] / average.
+        return -mean(self.net(joint).squeeze(1)) + mean((scores - self.log_average).exp())
+
+
+class PairNet(nn.Module):
+    """T for P pairs (i, j) of the members of two layers, given in one row: (B, sum members * width) -> (B, P).
+
+    The first layer is linear in (a_i, b_j, which pair): V a_i + W b_j + e_ij, so that V a_i is had once for all pairs
+    of i that have V in common. With `shared`, all pairs have everything in common but e_ij, the weights of the pair's
+    identity as a one-hot input; else nothing.
+    """
+
+    left: Tensor
+    right: Tensor
+
+    def __init__(self, layers: Layers, index: Tensor, shared: bool, hidden: int, depth: int) -> None:
+        super().__init__()
+        self.layers, self.shared = layers, shared
+        self.register_buffer("left", index[:, 0], persistent=False)
+        self.register_buffer("right", index[:, 1], persistent=False)
+        pairs = len(index)
+        groups = 1 if shared else pairs
+        inputs = sum(width for _, width in layers)
+        bound = 1 / math.sqrt(inputs + (pairs if shared else 0))
+        self.first_left, self.first_right = (
+            nn.Parameter(torch.empty(groups, width, hidden).uniform_(-bound, bound)) for _, width in layers
+        )
+        self.identity = nn.Parameter(torch.empty(pairs, 1, hidden).uniform_(-bound, bound))
+        self.hidden = nn.ModuleList([GroupedLinear(groups, hidden, hidden) for _ in range(depth - 2)])
+        self.last = GroupedLinear(groups, hidden, 1)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """T(a_i, b_j) of every row and pair."""
+        sizes = [members * width for members, width in self.layers]
+        a, b = (
+            part.unflatten(1, layer).transpose(0, 1)  # (members, B, width)
+            for part, layer in zip(rows.split(sizes, 1), self.layers, strict=True)
+        )
+        x = self._first(a, self.left, self.first_left)  # (P, B, hidden)
+        x = x.add_(self._first(b, self.right, self.first_right)).add_(self.identity).relu_()
+        pairs, batch, _ = x.shape
+        x = x.flatten(0, 1)[None] if self.shared else x
+        for layer in self.hidden:
+            x = layer(x).relu_()
+        return self.last(x).view(pairs, batch).T
+
+    def _first(self, members: Tensor, index: Tensor, weight: Tensor) -> Tensor:
+        if self.shared:
+            return (members @ weight[0]).index_select(0, index)
+        return members.index_select(0, index) @ weight
+
+
+class PairStatistics(CriticModule):
+    """MINE for each of P pairs, summed over them."""
+
+    log_average: Tensor
+
+    def __init__(self, net: PairNet, decay: float) -> None:
+        super().__init__()
+        self.net = net
+        self.decay = decay
+        self.register_buffer("log_average", torch.full((len(net.left),), math.nan))
+
+    def bounds(self, joint: Tensor, product: Tensor) -> Tensor:
+        """The Donsker-Varadhan bound of each pair: (P,)."""
+        of_joint, of_product = self._scores(joint, product)
+        return gather(of_joint).mean(0) - log_mean_exp(of_product)
+
+    def forward(self, joint: Tensor, product: Tensor) -> Tensor:
+        """The sum of the pairs' bounds."""
+        return self.bounds(joint, product).sum()
+
+    def loss(self, joint: Tensor, product: Tensor) -> Tensor:
+        """As for one, in sum over pairs."""
+        of_joint, of_product = self._scores(joint, product)
+        with torch.no_grad():
+            follow(self.log_average, log_mean_exp(of_product), self.decay)
+        of_joint, of_product = gather(of_joint), gather(of_product)
+        return ((of_product - self.log_average).exp().mean(0) - of_joint.mean(0)).sum()
+
+    def _scores(self, joint: Tensor, product: Tensor) -> tuple[Tensor, Tensor]:
+        of_joint, of_product = self.net(torch.cat((joint, product))).chunk(2)
+        return of_joint, of_product
+
+
+def log_mean_exp(scores: Tensor) -> Tensor:
+    """log E exp T over the rows of all ranks."""
+    return torch.logsumexp(gather(scores), 0) - math.log(scores.shape[0] * world())
+
+
+def follow(log_average: Tensor, log_now: Tensor, decay: float) -> None:
+    """Move an average, kept in logs because exp T overflows, towards its value now; NaN marks "no step yet"."""
+    moved = torch.logaddexp(log_average + math.log(decay), log_now + math.log1p(-decay))
+    log_average.copy_(torch.where(log_average.isnan(), log_now, moved))

@@ -1,0 +1,1 @@
+"""Terms: quantities of a trace, in nats."""

@@ -1,0 +1,104 @@
+"""The terms of the evidence lower bound: reconstruction and KL, whole or of some coordinates."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import torch
+from annotated_types import Ge
+from torch import Tensor
+
+from hatchel.core.spec import Count
+from hatchel.latents.posterior import Posterior
+from hatchel.objective.evaluator import Evaluator
+from hatchel.objective.term import Term
+from hatchel.objective.trace import Trace
+
+
+class Reconstruction(Term):
+    """-log p(x|z), summed over pixels."""
+
+    def symbol(self) -> str:
+        """As in every VAE paper."""
+        return "-log p(x|z)"
+
+    def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
+        """From the trace."""
+        return -t.log_px
+
+
+class KL(Term, kind="kl"):
+    """KL(q(z|x) || p(z)) = I(x;z) + TC(z) + sum_d KL(q(z_d) || p(z_d)).
+
+    In closed form where there is one, else the draw's own log q(z|x) - log p(z).
+    """
+
+    groups: tuple[str, ...] | None = None
+    """Only these groups of the latent, by name, as JointVAE wants; all by default."""
+
+    def symbol(self) -> str:
+        """As in every VAE paper."""
+        z = "z" if self.groups is None else "z_" + ",".join(self.groups)
+        return f"KL(q({z}|x)||p({z}))"
+
+    def accepts(self, q: Posterior) -> str:
+        """The groups must exist."""
+        missing = [name for name in self.groups or () if name not in q.names]
+        if not missing:
+            return ""
+        return (
+            f"it has the groups {', '.join(q.names)}, not {missing[0]}; leave `groups` out for all of them, or set "
+            "latent=mixed with groups of these names"
+        )
+
+    def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
+        """Summed over sites."""
+        block = t.q.whole
+        if self.groups is not None:
+            block = tuple(s for name in self.groups for s in t.q.groups[t.q.names.index(name)])
+        closed = t.q.kl_at(t.z)
+        if closed is not None:
+            return closed.sum(1) if self.groups is None else closed[:, list(block)].sum(1)
+        return t.q.log_prob(t.z, block) - t.q.prior_log_prob(t.z, block)
+
+
+class ClosedKL(Term, kind="closed_kl"):
+    """sum_{d >= j(t)} KL(q(z_d|x) || p(z_d)), j(t) = first + floor(t / every) (Jeong & Song 2019, Eq. 4).
+
+    low KL + (high - low) ClosedKL = low sum_{d < j} KL_d + high sum_{d >= j} KL_d: information cascades into one
+    coordinate after the other. Discrete sites are never closed.
+    """
+
+    every: Count = 20_000
+    """Steps of a stage: after each, one more coordinate opens."""
+    first: Annotated[int, Ge(0)] = 1
+    """Coordinates that are open from the start."""
+
+    def opened(self, step: int) -> int:
+        """j(t).
+
+        >>> [ClosedKL(every=10, first=1).opened(step) for step in (0, 9, 10, 35)]
+        [1, 1, 2, 4]
+        """
+        return self.first + step // self.every
+
+    def symbol(self) -> str:
+        """As the paper's index runs."""
+        return f"sum_(d>=j(t)) KL(q(z_d|x)||p(z_d)), j: {self.first} + 1 every {self.every} steps"
+
+    def accepts(self, q: Posterior) -> str:
+        """The KL must be known coordinate by coordinate."""
+        if q.kl() is None:
+            return (
+                "its KL has no closed form by coordinate (discrete sites need discrete_kl=categorical, and the prior "
+                "must not be learned); set latent=diagonal"
+            )
+        return ""
+
+    def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
+        """Closed coordinates alone."""
+        by_site = t.q.kl()
+        assert by_site is not None
+        place = torch.arange(t.z.shape[1])[None]
+        real = [s for s in t.q.whole if t.q.columns(place, (s,)).shape[1] == 1]
+        return by_site[:, real[self.opened(t.step) :]].sum(1)

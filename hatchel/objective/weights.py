@@ -1,0 +1,313 @@
+"""Weights: how a term's value enters the loss; constants, schedules and controllers."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Annotated, Any, cast
+
+import torch
+from annotated_types import Ge
+from torch import Tensor
+
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count, NonNegative, Positive, Share, Spec
+from hatchel.latents.posterior import Posterior
+
+
+class Weight(Spec, ABC, family="weight", home="hatchel.objective.weights"):
+    """A schedule or controller. State, where there is any, is a small tensor kept in the checkpoint."""
+
+    @classmethod
+    def coerce(cls, value: Any) -> Any:
+        """A number is a constant, a list has a weight for each level of a hierarchy."""
+        from hatchel.objective.weights import Constant, PerLevel
+
+        if isinstance(value, list | tuple):
+            return PerLevel(tuple(cast(tuple[float, ...], value)))
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return super().coerce(value)
+        return Constant(value)
+
+    @abstractmethod
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """The contribution to the loss of a term's batch mean; may update `state` in place."""
+
+    @abstractmethod
+    def formula(self, symbol: str) -> str:
+        """The weighted term as it is written in a formula."""
+
+    def initial_state(self) -> Tensor:
+        """What a controller remembers between steps."""
+        return torch.zeros(0, dtype=torch.float64)
+
+    def at_level(self, level: int) -> Weight:
+        """The weight at a level of a hierarchical latent: by default the same at all."""
+        return self
+
+    def inactive(self, level: int) -> bool:
+        """Whether the term has no part in the loss at a level; a critic that only such terms read then rests too."""
+        return False
+
+    def accepts(self, q: Posterior) -> str:
+        """Why this latent cannot carry the weight; empty where it can."""
+        return ""
+
+
+def climb(start: float, end: float, step: int, steps: int) -> float:
+    """Linear from `start` at step 0 to `end` after `steps`, constant before and after.
+
+    >>> [climb(1, 3, step, 100) for step in (-5, 0, 50, 200)]
+    [1.0, 1.0, 2.0, 3.0]
+    """
+    return start + (end - start) * min(1.0, max(0.0, step / steps))
+
+
+class Constant(Weight):
+    """w * value."""
+
+    value: float = 1.0
+    """w; negative to reward a term."""
+
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """At every step the same."""
+        return self.value * value
+
+    def formula(self, symbol: str) -> str:
+        """A weight of 1 is not written."""
+        return symbol if self.value == 1 else f"{self.value:g}*{symbol}"
+
+
+class Ramp(Weight):
+    """w(t) from `start` to `end`, linear over `steps` after `delay`: KL annealing."""
+
+    start: float = 0.0
+    """w before the ramp."""
+    end: float = 1.0
+    """w after it."""
+    steps: Count = 10_000
+    """Length of the ramp."""
+    delay: Annotated[int, Ge(0)] = 0
+    """Steps before it begins."""
+
+    def at(self, step: int) -> float:
+        """w(t)."""
+        return climb(self.start, self.end, step - self.delay, self.steps)
+
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """By the step alone."""
+        return self.at(step) * value
+
+    def formula(self, symbol: str) -> str:
+        """With both ends."""
+        return f"({self.start:g}->{self.end:g} in {self.steps} steps)*{symbol}"
+
+
+class Cyclic(Weight):
+    """A ramp from `low` to `high` over the first `rise` of every `period`, then flat (Fu et al. 2019)."""
+
+    low: float = 0.0
+    """w at the start of a period."""
+    high: float = 1.0
+    """w on the plateau."""
+    period: Count = 10_000
+    """Steps of one cycle."""
+    rise: Share = 0.5
+    """The share of a period that rises."""
+
+    def at(self, step: int) -> float:
+        """w(t)."""
+        phase = (step % self.period) / self.period
+        return self.high if phase >= self.rise else self.low + (self.high - self.low) * phase / self.rise
+
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """By the step alone."""
+        return self.at(step) * value
+
+    def formula(self, symbol: str) -> str:
+        """With both ends and the period."""
+        return f"({self.low:g}->{self.high:g} every {self.period} steps)*{symbol}"
+
+
+class Capacity(Weight):
+    """gamma * |value - C(t)|, C linear from `start` to `end` nats over `steps` (Burgess et al. 2018, Eq. 8)."""
+
+    gamma: NonNegative = 1000.0
+    """How hard the value is held at C."""
+    start: NonNegative = 0.5
+    """C at step 0."""
+    end: NonNegative = 25.0
+    """C at the end."""
+    steps: Count = 100_000
+    """Length of the climb."""
+
+    def at(self, step: int) -> float:
+        """C(t)."""
+        return climb(self.start, self.end, step, self.steps)
+
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """Of the batch mean, not row by row."""
+        return self.gamma * (value - self.at(step)).abs()
+
+    def formula(self, symbol: str) -> str:
+        """With the set points."""
+        return f"{self.gamma:g}*|{symbol} - C(t)|, C: {self.start:g}->{self.end:g} nats in {self.steps} steps"
+
+
+class PI(Weight, kind="pi"):
+    """beta(t) = Kp / (1 + exp e) - Ki sum e + low, e = C(t) - value: ControlVAE (Shao et al. 2020, Eqs. 7-8).
+
+    The sum does not grow while beta is at a bound (anti-windup, its Algorithm 1). C(t) climbs from `start` to `target`.
+    """
+
+    target: Positive = 20.0
+    """The set point in nats."""
+    start: NonNegative = 0.5
+    """C at step 0."""
+    steps: Count = 100_000
+    """Length of the climb to the target."""
+    kp: NonNegative = 0.01
+    """Of the non-linear proportional part."""
+    ki: NonNegative = 0.001
+    """Of the integral part."""
+    low: NonNegative = 0.0
+    """Smallest beta."""
+    high: Positive = 100.0
+    """Largest beta."""
+
+    def check(self) -> None:
+        """The bounds must leave room."""
+        if self.low >= self.high:
+            raise HatchelError(f"low: must be below high, got {self.low:g} and {self.high:g}")
+
+    def at(self, step: int) -> float:
+        """C(t)."""
+        return climb(self.start, self.target, step, self.steps)
+
+    def initial_state(self) -> Tensor:
+        """(the integral part, beta)."""
+        return torch.zeros(2, dtype=torch.float64)
+
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """One controller step on the measured value, then beta * value; beta carries no gradient."""
+        error = self.at(step) - float(value.detach())
+        proportional = self.kp * falling(error)
+        integral = float(state[0])
+        grown = integral - self.ki * error
+        if self.low < proportional + grown + self.low < self.high or abs(grown) < abs(integral):
+            integral = grown
+        beta = min(self.high, max(self.low, proportional + integral + self.low))
+        state.copy_(torch.tensor([integral, beta], dtype=torch.float64))
+        return beta * value
+
+    def formula(self, symbol: str) -> str:
+        """With the set point."""
+        return f"beta(t)*{symbol}, beta by PI control to {self.target:g} nats"
+
+
+def falling(error: float) -> float:
+    """1 / (1 + exp e), 0 where exp would overflow."""
+    return 1.0 / (1.0 + math.exp(min(error, 700.0)))
+
+
+class IncrementalPI(Weight, kind="incremental_pi"):
+    """beta(t) = beta(t-1) + Kp (s(e(t)) - s(e(t-1))) - Ki e(t), s(e) = 1 / (1 + exp e): DynamicVAE (Shao et al. 2022).
+
+    e(t) = C(t) - the mean of the last `window` values. C stays at `start` for one `period`; from then on it grows by
+    `increment` over the first `ramp` steps of each period, up to `target` (the paper's hybrid annealing). beta starts
+    large and is cut to its bounds at every step, so that nothing winds up.
+    """
+
+    target: Positive = 20.0
+    """The last set point in nats."""
+    start: NonNegative = 0.5
+    """The first set point."""
+    increment: Positive = 0.15
+    """How much the set point grows a period."""
+    period: Count = 6000
+    """Steps between two increments."""
+    ramp: Count = 1000
+    """Steps over which an increment is spread; 1 makes it a jump."""
+    window: Count = 5
+    """T, how many values the moving average has."""
+    kp: NonNegative = 0.01
+    """Of the non-linear proportional part."""
+    ki: NonNegative = 0.001
+    """Of the integral part."""
+    initial: Positive = 150.0
+    """beta before the first step: large, so that little information passes at first."""
+    low: NonNegative = 0.1
+    """Smallest beta."""
+    high: Positive = 150.0
+    """Largest beta."""
+
+    def check(self) -> None:
+        """The bounds must hold the initial beta, and an increment must end before the next."""
+        if not self.low <= self.initial <= self.high or self.low == self.high:
+            raise HatchelError(
+                f"initial: must lie between low and high, got {self.initial:g} for {self.low:g} to {self.high:g}"
+            )
+        if self.ramp > self.period:
+            raise HatchelError(f"ramp: must be at most the period of {self.period} steps, got {self.ramp}")
+        if self.start > self.target:
+            raise HatchelError(f"start: must be at most the target of {self.target:g} nats, got {self.start:g}")
+
+    def at(self, step: int) -> float:
+        """C(t)."""
+        periods, phase = divmod(step, self.period)
+        if periods == 0:
+            return self.start
+        grown = periods - 1 + climb(0, 1, phase, self.ramp)
+        return min(self.target, self.start + self.increment * grown)
+
+    def initial_state(self) -> Tensor:
+        """(beta, the last error, how many values are known, those values)."""
+        state = torch.zeros(3 + self.window, dtype=torch.float64)
+        state[0] = self.initial
+        return state
+
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """One controller step on the averaged value, then beta * value; beta carries no gradient."""
+        beta, before, count, *seen = state.tolist()
+        seen = [float(value.detach()), *seen[:-1]]
+        known = min(int(count) + 1, self.window)
+        error = self.at(step) - sum(seen[:known]) / known
+        change = self.kp * (falling(error) - falling(before)) - self.ki * error
+        beta = min(self.high, max(self.low, beta + change))
+        state.copy_(torch.tensor([beta, error, known, *seen], dtype=torch.float64))
+        return beta * value
+
+    def formula(self, symbol: str) -> str:
+        """With the set points."""
+        return f"beta(t)*{symbol}, beta by incremental PI control, set point {self.start:g}->{self.target:g} nats"
+
+
+class PerLevel(Weight):
+    """beta_i * value at level i of a hierarchy of latent spaces (Wu et al. 2023, Eq. 2); 0 leaves a level alone."""
+
+    weights: tuple[float, ...] = (1.0, 10.0, 40.0)
+    """beta_0, beta_1, ..."""
+
+    def at_level(self, level: int) -> Weight:
+        """A constant."""
+        return Constant(self.weights[level])
+
+    def inactive(self, level: int) -> bool:
+        """Where the weight is 0: (10, 0, 0) is a term on the first level alone."""
+        return self.weights[level] == 0
+
+    def accepts(self, q: Posterior) -> str:
+        """One weight a level."""
+        if len(self.weights) == q.levels:
+            return ""
+        levels = f"{q.levels} level{'s' if q.levels > 1 else ''}"
+        remedy = "" if q.levels > 1 else f", or set latent=scaled_hierarchy latent.levels={len(self.weights)}"
+        return f"there are {len(self.weights)} weights for {levels}; give one for each, or a single number{remedy}"
+
+    def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
+        """As at level 0; the objective asks for the level of its trace first."""
+        return self.at_level(0).apply(value, step, state)
+
+    def formula(self, symbol: str) -> str:
+        """With every level's weight."""
+        return f"beta_i*{symbol}, beta: {', '.join(f'{w:g}' for w in self.weights)} by level"

@@ -1,0 +1,116 @@
+"""DeVAE: the paper's settings, what it reduces to, and its levels in a trained run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from hatchel.core.errors import HatchelError
+from hatchel.data import load
+from hatchel.latents.diagonal import Diagonal
+from hatchel.latents.scaled_hierarchy import ScaledHierarchy
+from hatchel.methods.method import preset
+from hatchel.objective.terms.moments import PosteriorVariance
+from hatchel.objective.weights import PerLevel
+from hatchel.training.run import Run, train
+from hatchel.training.spec import build, resolved
+
+DATA = "xy_squares"
+
+
+def test_settings_and_ablations() -> None:
+    spec = preset("de_vae", data=DATA)
+    assert spec.latent == ScaledHierarchy(Diagonal(10), 3)
+    assert spec.objective["kl"].weight == PerLevel((1, 10, 40))
+    assert (spec.optimizer.lr, spec.batch_size) == (1e-4, 256)
+    redundant = preset("de_vae", data=DATA, betas=[1, 10, 20, 40, 80], dim=4, spaces="linear", scale=2)
+    assert redundant.latent == ScaledHierarchy(Diagonal(4), 5, 2.0, "linear")
+    assert spec.formula() == "-log p(x|z) + beta_i*KL(q(z|x)||p(z)), beta: 1, 10, 40 by level"
+
+
+def test_a_step_works_on_one_level_with_its_beta() -> None:
+    data = load(DATA)
+    system = build(resolved(preset("de_vae", data=DATA), data), data.shape)
+    x = data.reader()(torch.arange(8))
+    seen = set()
+    for step in range(12):
+        with torch.no_grad():
+            loss, trace = system(x, len(data), step, 0), system.model(x, len(data), step, 0)
+        beta = (1, 10, 40)[trace.q.level]
+        assert float(loss.objective) == pytest.approx(float(loss.terms["rec"] + beta * loss.terms["kl"]), rel=1e-6)
+        assert trace.q.level == system.model.latent.draw_level(0, step)
+        seen.add(trace.q.level)
+    assert seen == {0, 1, 2}
+
+
+def test_a_single_space_and_s_0_are_the_plain_vae_up_to_the_embedding() -> None:
+    """With the embedding at 0 and the decoder blind to it, step by step the same loss."""
+    data = load(DATA)
+    x = data.reader()(torch.arange(8))
+    for fields in ({"betas": (1,)}, {"scale": 0}):
+        system = build(resolved(preset("de_vae", data=DATA, **fields), data), data.shape)
+        plain = build(resolved(preset("vae", data=DATA), data), data.shape)
+        plain.model.encoder.load_state_dict(system.model.encoder.state_dict())
+        state = system.model.decoder.state_dict()
+        first = next(k for k, v in state.items() if v.ndim == 2)
+        system.model.latent.embeddings.weight.data.zero_()
+        plain.model.decoder.load_state_dict({**state, first: state[first][:, :10]})
+        with torch.no_grad():
+            a, b = (float(s(x, len(data), 5, 0).objective) for s in (system, plain))
+        assert a == pytest.approx(b, rel=1e-6)
+
+
+def test_a_term_on_the_first_level_alone() -> None:
+    """RTC-VAE's penalty on DeVAE's first space: the other levels do not feel it."""
+    data = load(DATA)
+    spec = preset("de_vae", data=DATA)
+    spec = spec.with_fields(objective={**spec.objective, "var": PerLevel((10, 0, 0)) * PosteriorVariance()})
+    system, plain = (build(resolved(s, data), data.shape) for s in (spec, preset("de_vae", data=DATA)))
+    x = data.reader()(torch.arange(8))
+    for step in range(8):
+        with torch.no_grad():
+            a, b = (s(x, len(data), step, 0) for s in (system, plain))
+        extra = 10 * float(a.terms["var"]) if plain.model.latent.draw_level(0, step) == 0 else 0.0
+        assert float(a.objective) == pytest.approx(float(b.objective) + extra, rel=1e-5)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Some steps at a large rate, so that the scales leave 0."""
+    spec = preset("de_vae", data=DATA, dim=4, betas=(1, 5, 10))
+    spec = spec.with_fields(steps=60, batch_size=32)
+    spec = spec.with_fields(optimizer=spec.optimizer.with_fields(lr=3e-3))
+    return train(spec, out=tmp_path_factory.mktemp("run"), progress=False)
+
+
+def test_any_level_can_be_asked_for(run: Run) -> None:
+    images = run.data.images(np.arange(40))
+    codes = [run.encode(images, level=level) for level in range(3)]
+    scales = run.model.latent.log_scales.detach().numpy()
+    assert np.abs(scales).max() > 1e-3
+    for level in (1, 2):
+        np.testing.assert_allclose(codes[level], np.exp(scales[:level].sum(0)) * codes[0], rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(run.posterior(images, level)[0], codes[level], rtol=1e-6)
+    pictures = [run.decode(codes[0], level) for level in range(3)]
+    assert not np.array_equal(pictures[0], pictures[1])  # the decoder reads the level's embedding
+    np.testing.assert_array_equal(run.reconstruct(images, 2), run.decode(codes[2], 2))
+    with pytest.raises(HatchelError, match="level: this run's latent has level 0 to 2, not 3"):
+        run.encode(images, level=3)
+    again = Run.load(Path(run.folder))
+    np.testing.assert_array_equal(again.encode(images, level=2), codes[2])
+
+
+def test_every_level_is_evaluated_and_mig_is_the_same_at_all(run: Run) -> None:
+    found = run.evaluate(["mig", "elbo_terms", "reconstruction"], store=False)
+    assert list(found) == ["mean", "sample", "level 1", "level 2"]
+    scores = [float(found[name]["mig"]) for name in ("mean", "level 1", "level 2")]
+    assert scores == pytest.approx([scores[0]] * 3, abs=0.02)
+    assert all("reconstruction" in found[name] for name in ("mean", "level 1", "level 2"))
+    # The KL at each level is that of its own posterior.
+    for level, name in ((0, "mean"), (2, "level 2")):
+        mean, std = run.posterior(run.data.images(np.arange(64)), level)
+        kl = 0.5 * (mean**2 + std**2 - 1 - 2 * np.log(std)).sum(1).mean()
+        assert float(found[name]["elbo_terms"]) == pytest.approx(float(kl), rel=0.15)

@@ -1,0 +1,113 @@
+"""HFVAE, beta-SVAE and JointVAE: the weights of their papers, and what they reduce to."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from hatchel.data import load
+from hatchel.data.memory import from_array
+from hatchel.latents.mixed import Mixed
+from hatchel.latents.variables import Concrete, Gaussian, Group
+from hatchel.methods.method import preset
+from hatchel.objective.weights import Capacity
+from hatchel.training.run import Run, train
+from hatchel.training.spec import build, resolved
+
+DATA = "xy_squares"
+
+
+def losses(kind: str, **fields: object) -> dict[str, float]:
+    data = load(DATA)
+    system = build(resolved(preset(kind, data=DATA, **fields), data), data.shape)
+    with torch.no_grad():
+        loss = system(data.reader()(torch.arange(32)), len(data), 3, 0)
+    return {"objective": float(loss.objective), **{k: float(v) for k, v in loss.terms.items()}}
+
+
+def test_one_group_and_a_factorised_prior_is_beta_tcvae() -> None:
+    ours = losses("hf_vae", groups={"z": Gaussian(10)}, alpha=1, gamma=6)
+    theirs = losses("beta_tcvae", beta=6, by="stratified")
+    assert "between" not in ours
+    for a, b in {"rec": "rec", "mi": "mi", "within": "tc", "dw": "dw", "objective": "objective"}.items():
+        assert ours[a] == pytest.approx(theirs[b], rel=1e-5, abs=1e-4)
+
+
+def test_with_all_weights_one_the_objective_is_the_elbo() -> None:
+    for prior in ("standard", "groups", "whole"):
+        split = losses("hf_vae", alpha=1, beta=1, gamma=1, prior=prior)
+        whole = losses("beta_svae", beta=1)
+        assert split["objective"] == pytest.approx(whole["objective"], rel=1e-5)
+
+
+def test_deeper_groups_get_a_term_each() -> None:
+    groups = {"what": Group({"class": Concrete(3), "look": Gaussian(2)}), "where": Gaussian(2)}
+    spec = preset("hf_vae", data=DATA, groups=groups)
+    assert list(spec.objective) == ["rec", "mi", "between", "parts2", "within", "dw"]
+    ones = losses("hf_vae", groups=groups, alpha=1, beta=1, gamma=1)
+    assert ones["objective"] == pytest.approx(losses("beta_svae", groups=groups, beta=1)["objective"], rel=1e-5)
+
+
+def test_beta_svae_with_one_gaussian_group_is_beta_vae() -> None:
+    ours = losses("beta_svae", groups={"z": Gaussian(10)}, beta=4)
+    assert ours["objective"] == pytest.approx(losses("beta_vae", beta=4)["objective"], rel=1e-6)
+
+
+def test_joint_vae_holds_each_kl_at_a_capacity_of_its_own() -> None:
+    spec = preset("joint_vae", data=DATA, classes=3, discrete=5, gamma=30, continuous=7)
+    assert spec.objective["kl_class"].weight == Capacity(30, 0, math.log(3), 25_000)
+    assert spec.objective["kl_style"].weight == Capacity(30, 0, 7, 25_000)
+    found = losses("joint_vae", gamma=2, climb=1)
+    c = min(1.0, 3 / 1)
+    expected = 2 * (abs(found["kl_style"] - 5 * c) + abs(found["kl_class"] - math.log(10) * c))
+    assert found["objective"] == pytest.approx(found["rec"] + expected, rel=1e-6)
+
+
+def test_papers_settings() -> None:
+    spec = preset("hf_vae", data=DATA)
+    assert spec.latent == Mixed({"style": Gaussian(10), "class": Concrete(10)})
+    assert (spec.optimizer.lr, spec.batch_size) == (1e-3, 512)
+    assert {e.term.by.kind for n, e in spec.objective.items() if n != "rec"} == {"stratified"}
+    assert isinstance(spec.latent, Mixed)
+    assert spec.latent.temperature.at(0) == pytest.approx(0.66)
+
+
+@pytest.fixture(scope="module")
+def clustered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, np.ndarray, np.ndarray]:
+    """Rows in three clumps of different sizes and a class variable alone: with a coordinate beside it, that one learns
+    the clumps and the classes stay near uniform.
+    """
+    rng = np.random.default_rng(0)
+    labels = rng.choice(3, size=600, p=[0.5, 0.3, 0.2])
+    rows = np.eye(3)[labels][:, [0, 1, 2, 0, 1, 2]] * 4 + 0.3 * rng.standard_normal((600, 6))
+    spec = preset("hf_vae", groups={"class": Concrete(3)}, prior="groups").with_fields(steps=500, batch_size=128)
+    run = train(spec, data=from_array(rows), out=tmp_path_factory.mktemp("run"), progress=False)
+    return run, rows, labels
+
+
+def test_the_discrete_variable_and_the_prior_find_the_clumps(clustered: tuple[Run, np.ndarray, np.ndarray]) -> None:
+    from hatchel.metrics import clustering
+
+    run, rows, labels = clustered
+    codes = run.encode(rows)
+    np.testing.assert_allclose(codes.sum(1), 1, rtol=1e-5)
+    assert codes.max(1).mean() > 0.7  # far from 1/3: the classes are used, not an argmax of ties
+    assert float(clustering(codes.argmax(1), labels)) > 0.95
+    # The prior's classes are those of the aggregate posterior, as far as relaxed draws tell.
+    learned = run.model.latent.prior.logits[0].softmax(0).detach().numpy()
+    np.testing.assert_allclose(learned, codes.mean(0), atol=0.06)
+    assert learned.argsort().tolist() == codes.mean(0).argsort().tolist()
+
+
+def test_hard_codes_and_reloading(clustered: tuple[Run, np.ndarray, np.ndarray]) -> None:
+    run, rows, _ = clustered
+    soft, hard = run.encode(rows[:50]), run.encode(rows[:50], hard=True)
+    assert set(np.unique(hard)) == {0.0, 1.0}
+    assert (hard.argmax(1) == soft.argmax(1)).all()
+    again = Run.load(Path(run.folder))
+    np.testing.assert_array_equal(again.encode(rows[:50]), soft)
+    assert run.reconstruct(rows[:50], hard=True).shape == (50, 6)
