@@ -34,14 +34,14 @@ def serve(pipe: Connection) -> None:
     from hatchel.explorer.server import Listening
     from hatchel.methods.method import preset
     from hatchel.training.checkpoint import Description
-    from hatchel.training.run import Run
+    from hatchel.training.run import TrainedRun
     from hatchel.training.spec import build, resolved
 
     data = XYSquares(size=64).load()
     spec = resolved(preset("beta_vae", data=XYSquares(size=64)), data)
     with tempfile.TemporaryDirectory() as folder:
         description = Description(spec, data.shape, len(data), data.fingerprint)
-        run = Run(Path(folder), description, build(spec, data.shape).model, 0)
+        run = TrainedRun(Path(folder), description, build(spec, data.shape).model, 0)
         opened = Listening.on(Gallery([run]))
         layers = f"{spec.decoder.kind}, {sum(p.numel() for p in run.model.decoder.parameters()):,} parameters"
         pipe.send((opened.listener.getsockname()[1], spec.latent.width, layers))

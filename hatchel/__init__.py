@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from hatchel.api.disentangler import Disentangler
     from hatchel.core.errors import HatchelError
     from hatchel.methods.method import preset
-    from hatchel.training.run import Run, train
+    from hatchel.training.run import TrainedRun as Run
+    from hatchel.training.run import train
     from hatchel.training.spec import RunSpec
 
 from hatchel.core.version import __version__
@@ -35,7 +36,8 @@ _PLACES = {
 def __getattr__(name: str) -> Any:
     """Names are looked up when first used: `import hatchel` does not wait for torch."""
     if name in _PLACES:
-        return getattr(importlib.import_module(_PLACES[name]), name)
+        module = importlib.import_module(_PLACES[name])
+        return getattr(module, "TrainedRun" if name == "Run" else name)
     if name in ("data", "metrics"):
         return importlib.import_module(f"hatchel.{name}")
     raise AttributeError(f"module 'hatchel' has no attribute {name!r}")

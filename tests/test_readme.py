@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from hatchel.cli.main import app
 from hatchel.methods.method import Method
 from hatchel.objective.term import Term
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -49,6 +49,6 @@ def test_the_own_term_trains_by_the_printed_command(tmp_path: Path) -> None:
     extra = ["data=xy_squares", "steps=2", "batch_size=8", "--out", str(tmp_path / "run")]
     result = CliRunner().invoke(app, [*words, *extra], catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    assert Run.load(tmp_path / "run").spec.objective["sparse"].weight.value == 0.5
+    assert TrainedRun.load(tmp_path / "run").spec.objective["sparse"].weight.value == 0.5
     assert len(BLOCKS[1].strip().splitlines()) <= 18
     Term._members.pop("sparsity")

@@ -26,9 +26,9 @@ def evaluate(
 
     load_plugins(plugin)
     from hatchel.evaluation.evaluation import evaluate as measure
-    from hatchel.training.run import Run
+    from hatchel.training.run import TrainedRun
 
-    result = measure(Run.load(run, "auto"), metrics, items=items, bootstrap=bootstrap, seed=seed, layers=layers)
+    result = measure(TrainedRun.load(run, "auto"), metrics, items=items, bootstrap=bootstrap, seed=seed, layers=layers)
     if as_json:
         print(result.to_json())
     else:

@@ -37,9 +37,9 @@ def explore(
     if static is None and runtime is not None:
         raise HatchelError("--runtime: is only used together with --static FOLDER")
     from hatchel.explorer.gallery import Gallery
-    from hatchel.training.run import Run
+    from hatchel.training.run import TrainedRun
 
-    runs = [Run.load(folder) for folder in (run, other) if folder is not None]
+    runs = [TrainedRun.load(folder) for folder in (run, other) if folder is not None]
     if static is not None:
         from hatchel.explorer.runtime import runtime as browser_runtime
         from hatchel.explorer.static import ready, write_static

@@ -46,9 +46,9 @@ def export(
     from hatchel.export import safetensors as to_safetensors
     from hatchel.export import torchscript as to_torchscript
     from hatchel.export.folder import Exported, check_target
-    from hatchel.training.run import Run
+    from hatchel.training.run import TrainedRun
 
-    loaded = Run.load(run)
+    loaded = TrainedRun.load(run)
     # Before any work is done.
     if push is not None:
         to_hub.hub_library()

@@ -15,7 +15,7 @@ from hatchel.report.page import training_seconds, write_report
 from hatchel.report.poster import DPI, poster
 from hatchel.report.style import png
 from hatchel.training.loop import Stopped
-from hatchel.training.run import Run, train
+from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import Adam, RunSpec, build
 
 DATA = DSprites(size=32)
@@ -88,12 +88,12 @@ def scores(found: Findings, controls: tuple[Control, ...]) -> dict[str, object]:
     return {**found.to_dict(), "control": {c.name: c.findings.to_dict() for c in controls}}
 
 
-def untrained(run: Run) -> Run:
+def untrained(run: TrainedRun) -> TrainedRun:
     """The run's network with the weights it started from."""
-    return Run(run.folder, run.description, build(run.spec, run.shape).model, 0)
+    return TrainedRun(run.folder, run.description, build(run.spec, run.shape).model, 0)
 
 
-def _trained(spec: RunSpec, folder: Path, force: bool, progress: bool) -> Run:
+def _trained(spec: RunSpec, folder: Path, force: bool, progress: bool) -> TrainedRun:
     try:
         return train(spec, out=folder, resume=True, force=force, progress=progress)
     except Stopped as stopped:

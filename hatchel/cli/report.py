@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from hatchel.training.run import Run
+    from hatchel.training.run import TrainedRun
 
 
 def report(
@@ -48,7 +48,7 @@ def report(
     print(f"Report: {target}")
 
 
-def _one(run: Run, target: Path, folder: Path | None, items: int, seed: int, bootstrap: int) -> None:
+def _one(run: TrainedRun, target: Path, folder: Path | None, items: int, seed: int, bootstrap: int) -> None:
     from hatchel.core.files import write_text
     from hatchel.report.album import write_animations, write_figures
     from hatchel.report.findings import examine
@@ -63,7 +63,7 @@ def _one(run: Run, target: Path, folder: Path | None, items: int, seed: int, boo
         print(f"Figures: {len(written)} files in {folder}")
 
 
-def _several(runs: list[Run], target: Path, folder: Path | None, items: int, seed: int, bootstrap: int) -> None:
+def _several(runs: list[TrainedRun], target: Path, folder: Path | None, items: int, seed: int, bootstrap: int) -> None:
     from hatchel.core.files import write_text
     from hatchel.report.album import write_all_animations, write_figures
     from hatchel.report.comparison import compare

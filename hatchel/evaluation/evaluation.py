@@ -23,7 +23,7 @@ from hatchel.metrics.probe import Probe
 from hatchel.metrics.suite import Scores, measure
 
 if TYPE_CHECKING:
-    from hatchel.training.run import Run
+    from hatchel.training.run import TrainedRun
 
 ITEMS = 15_000
 """Items encoded by default: the reference protocol's 10,000 for fitting and 5,000 for testing."""
@@ -101,7 +101,7 @@ class Evaluation(Mapping[str, Scores]):
         return "\n\n".join([head, *(f"[{name}]\n{scores.table()}" for name, scores in self.items())])
 
 
-def encodings(run: Run, items: int = ITEMS, seed: int = 0, layers: bool = False) -> Encodings:
+def encodings(run: TrainedRun, items: int = ITEMS, seed: int = 0, layers: bool = False) -> Encodings:
     """Encode up to `items` items of the run's data, drawn without replacement."""
     data, model = run.data, run.model
     count = min(items, len(data))
@@ -149,7 +149,7 @@ def _codes(posteriors: Sequence[Posterior], seed: int, level: int) -> Codes:
     )
 
 
-def probes(run: Run, found: Encodings, seed: int = 0) -> dict[str, Probe]:
+def probes(run: TrainedRun, found: Encodings, seed: int = 0) -> dict[str, Probe]:
     """A probe for each representation: posterior means, samples, further levels, and the encoder's layers.
 
     A latent with discrete variables also has `coordinates`: its real coordinates alone, whose deviations are known.
@@ -186,7 +186,7 @@ def probes(run: Run, found: Encodings, seed: int = 0) -> dict[str, Probe]:
     return result
 
 
-def run_images(run: Run, items: NDArray[np.int64], level: int = 0) -> tuple[NDArray[Any], NDArray[Any]] | None:
+def run_images(run: TrainedRun, items: NDArray[np.int64], level: int = 0) -> tuple[NDArray[Any], NDArray[Any]] | None:
     """Images in [0, 1] and their reconstructions; None for the rows of a table."""
     if len(run.shape) != 3:
         return None
@@ -195,7 +195,7 @@ def run_images(run: Run, items: NDArray[np.int64], level: int = 0) -> tuple[NDAr
 
 
 def evaluate(
-    run: Run,
+    run: TrainedRun,
     which: str | Sequence[str | Metric] = "all",
     *,
     items: int = ITEMS,

@@ -13,7 +13,7 @@ from hatchel.data.columns import Column
 from hatchel.explorer.refusal import Refusal
 from hatchel.explorer.uploads import as_image, fitted
 from hatchel.latents.likelihoods import Columns
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 CHUNK = 256
 """Items read at once."""
@@ -25,7 +25,7 @@ Items = NDArray[Any]
 class Collection:
     """The first run's data; `items` (n,) are those that were drawn to be encoded."""
 
-    def __init__(self, run: Run, items: int, seed: int = 0) -> None:
+    def __init__(self, run: TrainedRun, items: int, seed: int = 0) -> None:
         self.run = run
         self.data = run.data
         count = min(items, len(self.data))
@@ -55,7 +55,7 @@ class Collection:
         centre, scale = units(self.run)
         return self.data.store.take(numbers) * scale + centre
 
-    def for_run(self, items: Items, run: Run) -> Items:
+    def for_run(self, items: Items, run: TrainedRun) -> Items:
         """The same items in the size and colours of another run."""
         if run.shape == self.run.shape:
             return items
@@ -80,13 +80,13 @@ class Collection:
         return {f.name: value_text(f.values[int(v)]) for f, v in zip(space.factors, found[0], strict=True)}
 
 
-def columns(run: Run) -> tuple[Column, ...]:
+def columns(run: TrainedRun) -> tuple[Column, ...]:
     """What the values of a row are called; empty for images and for rows without names."""
     likelihood = run.spec.likelihood
     return likelihood.columns if isinstance(likelihood, Columns) else ()
 
 
-def units(run: Run) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def units(run: TrainedRun) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """What was subtracted from each value of a row, and what it was divided by: (F,) each."""
     known = columns(run)
     centre = [c.mean for c in known for _ in range(c.width)] or [0.0] * run.shape[0]

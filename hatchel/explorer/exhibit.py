@@ -14,7 +14,7 @@ from hatchel.explorer.collection import Collection, Items, columns
 from hatchel.explorer.refusal import Refusal
 from hatchel.explorer.sites import Codes, Site, sites
 from hatchel.report.pictures import to_bytes
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 BATCH = 128
 """Codes decoded in one request at most."""
@@ -32,12 +32,12 @@ class Space:
 class Exhibit:
     """A run and its latent spaces."""
 
-    run: Run
+    run: TrainedRun
     name: str
     spaces: tuple[Space, ...]
 
     @classmethod
-    def of(cls, run: Run, collection: Collection, name: str, seed: int = 0) -> Exhibit:
+    def of(cls, run: TrainedRun, collection: Collection, name: str, seed: int = 0) -> Exhibit:
         """Encode the collection's drawn items at every level, and order the sites by what they say."""
         parts: list[list[tuple[Codes, Codes]]] = [[] for _ in range(run.levels)]
         with progress(f"encoding for {name}", len(collection.items)) as advance:

@@ -13,7 +13,7 @@ from hatchel.explorer.collection import Collection, Items, value_text
 from hatchel.explorer.exhibit import BATCH, Exhibit
 from hatchel.explorer.refusal import Refusal
 from hatchel.explorer.uploads import fitted, opened
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 ITEMS = 4_000
 """Items encoded for the order, the ranges and the names of the sliders."""
@@ -24,7 +24,7 @@ POINTS = 1_500
 class Gallery:
     """What the page can ask for; everything about HTTP is left to the server."""
 
-    def __init__(self, runs: Sequence[Run], *, items: int = ITEMS, seed: int = 0) -> None:
+    def __init__(self, runs: Sequence[TrainedRun], *, items: int = ITEMS, seed: int = 0) -> None:
         self.collection = Collection(runs[0], items, seed)
         names = [run.spec.name for run in runs]
         if len(set(names)) < len(names):

@@ -11,7 +11,7 @@ from pathlib import Path
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import whole_folder, writable_folder
 from hatchel.training.checkpoint import Description
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 OWN = {"encoder.onnx", "decoder.onnx", "encoder.pt", "decoder.pt", "config.json", "model.safetensors"}
 """Names an export writes. Not README.md: people edit a model card, so that one is replaced only by force."""
@@ -27,7 +27,7 @@ class Exported:
 
 
 @contextlib.contextmanager
-def export_folder(run: Run, target: Path, force: bool) -> Generator[Path]:
+def export_folder(run: TrainedRun, target: Path, force: bool) -> Generator[Path]:
     """A folder to write to; its files come to `target` when all are there. Other files at the target stay."""
     check_target(run, target, force)
     try:
@@ -47,7 +47,7 @@ def export_folder(run: Run, target: Path, force: bool) -> Generator[Path]:
         raise HatchelError(f"{target}: cannot be written ({error.strerror or error})") from None
 
 
-def check_target(run: Run, target: Path, force: bool) -> None:
+def check_target(run: TrainedRun, target: Path, force: bool) -> None:
     """Refuse a place that is a run, a file, or a folder with things that no export wrote."""
     if target.exists() and not target.is_dir():
         raise HatchelError(f"{target}: is a file; name a folder to export to")

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from hatchel.core.errors import HatchelError
 from hatchel.nets.layers import Upconv
 from hatchel.training.model import Model
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 TOLERANCE = 1e-4
 """An export whose outputs differ from the run's by more is refused."""
@@ -35,7 +35,7 @@ class Half(nn.Module, ABC):
     outputs: tuple[str, ...]
     """The outputs' names."""
 
-    def __init__(self, run: Run, level: int) -> None:
+    def __init__(self, run: TrainedRun, level: int) -> None:
         super().__init__()
         run.decode(np.zeros((0, run.spec.latent.width)), level)  # refuses a level that the latent does not have
         self.run = [run]  # in a list, or torch would take the run's networks for parts of this one

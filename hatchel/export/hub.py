@@ -13,13 +13,13 @@ from hatchel.core.files import read_json, write_text
 from hatchel.core.version import __version__
 from hatchel.export.folder import Exported, export_folder
 from hatchel.export.safetensors import WEIGHTS, write_files
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 CARD = "README.md"
 FILES = ("config.json", WEIGHTS, CARD)
 
 
-def write(run: Run, folder: Path, force: bool = False) -> Exported:
+def write(run: TrainedRun, folder: Path, force: bool = False) -> Exported:
     """FOLDER/config.json, model.safetensors and README.md; `hatchel.export.safetensors.read` reads it."""
     with export_folder(run, folder, force) as draft:
         worst = write_files(run, draft)
@@ -51,7 +51,7 @@ def hub_library() -> Any:
         raise HatchelError('--push needs huggingface_hub: pip install "hatchel[hub]"') from None
 
 
-def card(run: Run) -> str:
+def card(run: TrainedRun) -> str:
     """The model card: what was trained, on what, how it was measured, how to load it. Only what was run is printed."""
     spec, data = run.spec, run.spec.data
     matter: dict[str, Any] = {
@@ -97,11 +97,11 @@ def card(run: Run) -> str:
     )
 
 
-def _argument(run: Run) -> str:
+def _argument(run: TrainedRun) -> str:
     return "images" if len(run.shape) == 3 else "rows"
 
 
-def _scores(run: Run) -> list[str]:
+def _scores(run: TrainedRun) -> list[str]:
     path = run.folder / "evaluation.json"
     if not path.is_file():
         return ["Not measured."]

@@ -15,23 +15,23 @@ import torch
 from hatchel.core.errors import HatchelError
 from hatchel.export.folder import Exported, export_folder
 from hatchel.export.halves import DecoderHalf, EncoderHalf, Half
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
-def write(run: Run, folder: Path, level: int = 0, force: bool = False) -> Exported:
+def write(run: TrainedRun, folder: Path, level: int = 0, force: bool = False) -> Exported:
     """FOLDER/encoder.onnx and decoder.onnx."""
     with export_folder(run, folder, force) as draft:
         worst = max(write_half(half(run, level), draft / f"{half.noun}.onnx") for half in (EncoderHalf, DecoderHalf))
     return Exported((folder / "encoder.onnx", folder / "decoder.onnx"), worst)
 
 
-def write_decoder(run: Run, path: Path, level: int = 0) -> Path:
+def write_decoder(run: TrainedRun, path: Path, level: int = 0) -> Path:
     """One file: `z` float32 (n, D) -> `image` (n, C, H, W), or `row` float64 (n, F) in the data's units; n is free."""
     write_half(DecoderHalf(run, level), path)
     return path
 
 
-def write_encoder(run: Run, path: Path, level: int = 0) -> Path:
+def write_encoder(run: TrainedRun, path: Path, level: int = 0) -> Path:
     """One file: `image` float32 (n, C, H, W) in [0, 1], or `row` float64 (n, F) -> `mean` and `std`, (n, D)."""
     write_half(EncoderHalf(run, level), path)
     return path

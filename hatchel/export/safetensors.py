@@ -16,20 +16,20 @@ from hatchel.export.folder import Exported, export_folder
 from hatchel.export.halves import DecoderHalf, EncoderHalf
 from hatchel.training.checkpoint import Description
 from hatchel.training.loop import choose_device
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 from hatchel.training.spec import build
 
 WEIGHTS = "model.safetensors"
 
 
-def write(run: Run, folder: Path, force: bool = False) -> Exported:
+def write(run: TrainedRun, folder: Path, force: bool = False) -> Exported:
     """FOLDER/config.json and model.safetensors: all that `read` needs, and nothing that only training needs."""
     with export_folder(run, folder, force) as draft:
         worst = write_files(run, draft)
     return Exported((folder / "config.json", folder / WEIGHTS), worst)
 
 
-def read(folder: str | Path, device: str = "cpu") -> Run:
+def read(folder: str | Path, device: str = "cpu") -> TrainedRun:
     """The run that `write` (or the Hub export) put into a folder."""
     place = Path(folder)
     description = Description.read(place)
@@ -49,10 +49,10 @@ def read(folder: str | Path, device: str = "cpu") -> Run:
         raise HatchelError(f"{path}: does not fit config.json (first difference: {strange[0]}); export the run again")
     model.load_state_dict(weights)
     model.to(device=choose_device(device), memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
-    return Run(place, description, model, steps)
+    return TrainedRun(place, description, model, steps)
 
 
-def write_files(run: Run, draft: Path) -> float:
+def write_files(run: TrainedRun, draft: Path) -> float:
     """Both files into a folder, read back and compared with the run."""
     weights = {k: v.detach().contiguous().cpu() for k, v in run.model.state_dict().items()}
     # "format" is what the Hub's own readers look for.

@@ -14,10 +14,10 @@ from torch.autograd import Function
 from hatchel.core.errors import HatchelError
 from hatchel.export.folder import Exported, export_folder
 from hatchel.export.halves import DecoderHalf, EncoderHalf, Half
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
-def write(run: Run, folder: Path, level: int = 0, force: bool = False) -> Exported:
+def write(run: TrainedRun, folder: Path, level: int = 0, force: bool = False) -> Exported:
     """FOLDER/encoder.pt and decoder.pt: networks of arrays as `hatchel.export.halves` says, for any number of items."""
     with export_folder(run, folder, force) as draft:
         worst = max(_write_half(half(run, level), draft) for half in (EncoderHalf, DecoderHalf))

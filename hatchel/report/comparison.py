@@ -13,7 +13,7 @@ from hatchel.evaluation.evaluation import ITEMS
 from hatchel.metrics.score import Interval
 from hatchel.metrics.statistics import over_seeds
 from hatchel.report.findings import Findings, examine
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,13 @@ class Comparison:
         return len({g.fingerprint for g in self.groups}) == 1
 
 
-def load_runs(folders: Sequence[Path], device: str = "auto") -> list[Run]:
+def load_runs(folders: Sequence[Path], device: str = "auto") -> list[TrainedRun]:
     """All runs with their data, or the first that cannot be had, by its folder; before anything is measured."""
-    runs: list[Run] = []
+    runs: list[TrainedRun] = []
     seen: dict[tuple[Any, ...], Path] = {}
     for folder in folders:
         try:
-            run = Run.load(folder, device)
+            run = TrainedRun.load(folder, device)
             key = (*_identity(run), run.spec.seed)
             if key in seen:
                 raise HatchelError(f"{folder}: same configuration and seed as {seen[key]}; give one of them")
@@ -82,7 +82,7 @@ def load_runs(folders: Sequence[Path], device: str = "auto") -> list[Run]:
 
 
 def compare(
-    runs: Sequence[Run],
+    runs: Sequence[TrainedRun],
     *,
     items: int = ITEMS,
     seed: int = 0,
@@ -143,7 +143,7 @@ def _beats(own: Entry, rival: Entry, lower: bool) -> bool:
     return own.interval.high < rival.interval.low if lower else own.interval.low > rival.interval.high
 
 
-def labels(runs: Sequence[Run]) -> list[str]:
+def labels(runs: Sequence[TrainedRun]) -> list[str]:
     """A short name for each: the method, and where that is not enough what differs, the data or the folder."""
     names = [run.spec.name for run in runs]
     fields = [flat(run) for run in runs]
@@ -169,7 +169,7 @@ def short(key: str) -> str:
     return ".".join(parts[-2:]) or key
 
 
-def flat(run: Run) -> dict[str, Any]:
+def flat(run: TrainedRun) -> dict[str, Any]:
     """What was trained, on what and how long, as {dotted field: value}; without the seed."""
     spec = run.spec.with_fields(seed=0)
     return {**_leaves(to_dict(spec, identity=True)), "data": run.data.name, "steps": run.steps}
@@ -192,6 +192,6 @@ def _leaves(value: Any, path: str = "") -> dict[str, Any]:
     return found
 
 
-def _identity(run: Run) -> tuple[Any, ...]:
+def _identity(run: TrainedRun) -> tuple[Any, ...]:
     """Everything but the seed."""
     return run.spec.with_fields(seed=0).digest(), run.description.fingerprint, run.steps

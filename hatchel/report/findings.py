@@ -23,7 +23,7 @@ from hatchel.report.dimensions import Dimensions
 from hatchel.report.fits import Fit, fits
 from hatchel.report.intervals import subsampled
 from hatchel.report.sites import site_information, sites
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Control:
 class Findings:
     """What one look at a run found."""
 
-    run: Run
+    run: TrainedRun
     encoded: Encodings
     probe: Probe
     dimensions: Dimensions
@@ -156,7 +156,7 @@ class Findings:
         return len(self.run.shape) == 3
 
 
-def examine(run: Run, *, items: int = ITEMS, seed: int = 0, bootstrap: int = 200) -> Findings:
+def examine(run: TrainedRun, *, items: int = ITEMS, seed: int = 0, bootstrap: int = 200) -> Findings:
     """Encode once, then the headline scores with intervals, I(x;z_d), what each dimension follows, R² of factors."""
     encoded = encodings(run, items, seed, layers=isinstance(run.spec.encoder, Recursive))
     probe = _probe(run, encoded, encoded.mean, encoded.std, seed)
@@ -183,7 +183,7 @@ def examine(run: Run, *, items: int = ITEMS, seed: int = 0, bootstrap: int = 200
     return Findings(run, encoded, probe, dimensions, found, terms, scores, skipped)
 
 
-def information_terms(run: Run, codes: Codes, seed: int) -> Score | None:
+def information_terms(run: TrainedRun, codes: Codes, seed: int) -> Score | None:
     """I(x;z), TC and I(x;z_d) of the real coordinates in one latent space; None where there are none."""
     part = codes if codes.std is not None else codes.real
     if part is None or part.std is None:
@@ -194,7 +194,7 @@ def information_terms(run: Run, codes: Codes, seed: int) -> Score | None:
     return ELBOTerms().score(Probe(part.mean, std=part.std, noise=noise, seed=seed), seed)
 
 
-def _probe(run: Run, encoded: Encodings, codes: NDArray[Any], std: NDArray[Any] | None, seed: int) -> Probe:
+def _probe(run: TrainedRun, encoded: Encodings, codes: NDArray[Any], std: NDArray[Any] | None, seed: int) -> Probe:
     space, factors = run.data.space, run.data.factors(encoded.items)
     names, discrete = (space.names, False) if space is not None else (None, None)
     return Probe(codes, factors, names=names, continuous=discrete, std=std, seed=seed)

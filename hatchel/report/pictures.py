@@ -13,7 +13,7 @@ from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.style import INK, SMALL, WIDTH, boxless, sheet
 from hatchel.report.traversal import ROWS, traversal_codes, typical
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 Images = NDArray[np.uint8]
 
@@ -30,13 +30,13 @@ def reconstructions(found: Findings, count: int = SHOWN, seed: int = 0) -> Image
     return np.stack([originals, *back])
 
 
-def traversals(run: Run, found: Findings, rows: int = ROWS) -> tuple[Images, list[int]]:
+def traversals(run: TrainedRun, found: Findings, rows: int = ROWS) -> tuple[Images, list[int]]:
     """The decoded traversal (R, STEPS, H, W, C), and how many images of each row are meant."""
     codes, counts = traversal_codes(typical(found.probe.codes, found.dimensions), found.dimensions, rows)
     return decoded(run, codes), counts
 
 
-def decoded(run: Run, codes: NDArray[np.float32], level: int = 0) -> Images:
+def decoded(run: TrainedRun, codes: NDArray[np.float32], level: int = 0) -> Images:
     """Codes (R, n, D) as images (R, n, H, W, C)."""
     channels, height, width = run.shape
     images = to_bytes(run.decode(codes.reshape(-1, codes.shape[2]), level))

@@ -14,12 +14,12 @@ from hatchel.latents import concrete
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.prior import Prior
 from hatchel.report.sites import Site
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 CODES = NDArray[np.float32]
 
 
-def prior_codes(run: Run, variables: Sequence[Site], count: int, seed: int = 0) -> CODES:
+def prior_codes(run: TrainedRun, variables: Sequence[Site], count: int, seed: int = 0) -> CODES:
     """(count, D): z ~ p(z), standard normal or as the run has learned it; classes relaxed, as they were in training."""
     random = generator(seed, "prior")
     real = [s.columns[0] for s in variables if not s.discrete]

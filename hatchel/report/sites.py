@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from hatchel.metrics.information import Float
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def plain_sites(count: int) -> tuple[Site, ...]:
     return tuple(Site(f"z{d}", (d,)) for d in range(count))
 
 
-def sites(run: Run) -> tuple[Site, ...]:
+def sites(run: TrainedRun) -> tuple[Site, ...]:
     """Of a run's code, in its order."""
     with torch.inference_mode():
         device = next(run.model.parameters()).device

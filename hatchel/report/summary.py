@@ -9,7 +9,7 @@ import numpy as np
 from hatchel.metrics.score import Score
 from hatchel.report.findings import HEADLINES, Findings, Headline
 from hatchel.training.events import read_events
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def factor_lines(found: Findings) -> list[FactorLine]:
     return lines
 
 
-def training_seconds(run: Run) -> float:
+def training_seconds(run: TrainedRun) -> float:
     """Time in the loop so far, from the run's own events."""
     total, before = 0.0, 0
     for event in read_events(run.folder):

@@ -33,7 +33,7 @@ CHUNK = 512
 Floats = NDArray[np.float32]
 
 
-class Run:
+class TrainedRun:
     """A trained model: encode, decode, reconstruct; its folder holds everything needed to load it again."""
 
     def __init__(self, folder: Path, description: Description, model: Model, steps: int) -> None:
@@ -45,14 +45,14 @@ class Run:
         self._data: Dataset | None = None
 
     @staticmethod
-    def load(folder: str | Path, device: str = "cpu") -> Run:
+    def load(folder: str | Path, device: str = "cpu") -> TrainedRun:
         """The run in a folder, from its newest readable checkpoint."""
         place = Path(folder)
         description = Description.read(place)
         system = build(description.spec, description.shape)
         steps = restore(place, system)
         system.to(device=choose_device(device), memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
-        return Run(place, description, system.model, steps)
+        return TrainedRun(place, description, system.model, steps)
 
     @property
     def spec(self) -> RunSpec:
@@ -170,7 +170,7 @@ def train(
     force: bool = False,
     progress: bool = True,
     **fields: Any,
-) -> Run:
+) -> TrainedRun:
     """Train what a spec describes; other fields of the spec can be given by name: `steps=1000, seed=1`.
 
     `data`: a name, a path, a Source, a Dataset, or an array of images (n, H, W, C) or rows (n, F).
@@ -190,14 +190,14 @@ def train(
         return _train(spec, loaded, folder, resume, force, progress)
 
 
-def resume_run(folder: str | Path, *, progress: bool = True, changes: dict[str, Any] | None = None) -> Run:
+def resume_run(folder: str | Path, *, progress: bool = True, changes: dict[str, Any] | None = None) -> TrainedRun:
     """Continue the run in a folder from its last checkpoint; `changes` may raise `steps`, which starts no new run."""
     description = Description.read(Path(folder))
     spec = updated(description.spec, changes or {})
     return train(spec, out=folder, resume=True, progress=progress)
 
 
-def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool, progress: bool) -> Run:
+def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool, progress: bool) -> TrainedRun:
     items = data.split(spec.seed, spec.test_share)[0] if spec.test_share else np.arange(len(data))
     description = Description(spec, data.shape, len(items), data.fingerprint)
     # Before anything is written: a spec that does not fit is refused here.
@@ -215,12 +215,12 @@ def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool
             shutil.rmtree(folder / "checkpoints", ignore_errors=True)
         description.write(folder)
     fit(system, description, data, order, folder, resume and not force, progress)
-    run = Run(folder, description, system.model, spec.steps)
+    run = TrainedRun(folder, description, system.model, spec.steps)
     run._data = data  # pyright: ignore[reportPrivateUsage]
     return run
 
 
-def _look(folder: Path, wanted: Description, resume: bool, force: bool) -> Run | None:
+def _look(folder: Path, wanted: Description, resume: bool, force: bool) -> TrainedRun | None:
     """What already lies in the folder: a finished run is returned, a foreign or unfinished one is refused."""
     if force or not folder.exists() or not any(folder.iterdir()):
         return None
@@ -232,7 +232,7 @@ def _look(folder: Path, wanted: Description, resume: bool, force: bool) -> Run |
         raise HatchelError(f"{folder}: holds a run with another configuration; choose another --out, or --force")
     steps = int(checkpoints(folder)[0].name.removeprefix("step-")) if checkpoints(folder) else 0
     if steps >= wanted.spec.steps:
-        return Run.load(folder, wanted.spec.device)
+        return TrainedRun.load(folder, wanted.spec.device)
     if not resume:
         raise HatchelError(
             f"{folder}: holds an unfinished run ({steps} of {wanted.spec.steps} steps); "

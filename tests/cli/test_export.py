@@ -15,11 +15,11 @@ from hatchel.export.safetensors import read
 from hatchel.latents.diagonal import Diagonal
 from hatchel.methods.method import preset
 from hatchel.nets.mlp import Mlp, MlpDecoder
-from hatchel.training.run import Run, train
+from hatchel.training.run import TrainedRun, train
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
     parts = {"latent": Diagonal(2), "encoder": Mlp((8,)), "decoder": MlpDecoder((8,))}
     spec = preset("vae", data=XYSquares(size=16)).with_fields(steps=2, batch_size=8, **parts)
     return train(spec, out=tmp_path_factory.mktemp("runs") / "run", progress=False)
@@ -31,7 +31,7 @@ def called(*arguments: object) -> str:
     return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False).output
 
 
-def test_several_at_once(run: Run, tmp_path: Path) -> None:
+def test_several_at_once(run: TrainedRun, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     folders = {name: tmp_path / name for name in ("onnx", "torchscript", "safetensors", "hub")}
     output = called(run.folder, *(a for name, folder in folders.items() for a in (f"--{name}", folder)))
@@ -47,7 +47,7 @@ def test_several_at_once(run: Run, tmp_path: Path) -> None:
     assert read(folders["hub"]).steps == 2
 
 
-def test_bad_input(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_input(run: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(HatchelError, match="name at least one of --onnx"):
         called(run.folder)
     with pytest.raises(HatchelError, match="name its folder with --hub"):

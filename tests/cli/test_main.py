@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from hatchel.cli.main import app
 from hatchel.core.errors import HatchelError
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 SMALL = ["data=xy_squares", "batch_size=16", "steps=4", "log_every=2"]
 
@@ -30,11 +30,11 @@ def test_train_evaluate_and_resume(tmp_path: Path) -> None:
     out = str(tmp_path / "run")
     text = hatchel("train", "beta_vae", "beta=2", "latent.dim=3", *SMALL, "--out", out)
     assert "Next: hatchel evaluate" in text
-    run = Run.load(out)
+    run = TrainedRun.load(out)
     assert run.spec.objective["kl"].weight.value == 2
     assert run.spec.latent.dim == 3
     hatchel("train", out, "steps=6", "--resume", "--quiet")
-    assert Run.load(out).steps == 6
+    assert TrainedRun.load(out).steps == 6
     text = hatchel("evaluate", out, "--metrics", "mig,active_units", "--json")
     scores = json.loads(text)
     assert set(scores) == {"settings", "mean", "sample"}
@@ -55,7 +55,7 @@ def test_show_prints_formula_and_a_file_that_trains(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     hatchel("train", str(path), *SMALL[1:], "--out", str(tmp_path / "run"), "--quiet")
-    assert Run.load(tmp_path / "run").spec.objective["tc"].weight.value == 3
+    assert TrainedRun.load(tmp_path / "run").spec.objective["tc"].weight.value == 3
     short = tmp_path / "short.yaml"
     short.write_text(yaml.safe_dump({"preset": "factor_vae", "gamma": 2, "data": "xy_squares"}))
     assert "2*TC(z)[density_ratio]" in hatchel("show", str(short))
@@ -110,9 +110,9 @@ def test_interrupting_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
         _, error = process.communicate(timeout=60)
     assert process.returncode == 2
     assert "saved; go on with: hatchel train" in error
-    stopped = Run.load(out).steps
+    stopped = TrainedRun.load(out).steps
     hatchel("train", str(out), f"steps={stopped + 3}", "--resume", "--quiet")
-    assert Run.load(out).steps == stopped + 3
+    assert TrainedRun.load(out).steps == stopped + 3
 
 
 def test_version() -> None:
@@ -122,7 +122,7 @@ def test_version() -> None:
 def test_split_encoder_and_correlated_noise_with_any_method(tmp_path: Path) -> None:
     words = ["encoder=split", "latent=correlated", "data.size=32", *SMALL]
     hatchel("train", "beta_vae", *words, "--out", str(tmp_path), "--quiet")
-    run = Run.load(tmp_path)
+    run = TrainedRun.load(tmp_path)
     assert (run.spec.encoder.kind, run.spec.latent.kind, run.spec.latent.correlation) == ("split", "correlated", 0.9)
 
 

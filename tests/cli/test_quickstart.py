@@ -15,7 +15,7 @@ from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import Diagonal
 from hatchel.training.events import read_events
 from hatchel.training.loop import Stopped
-from hatchel.training.run import Run, train
+from hatchel.training.run import TrainedRun, train
 
 SMALL = {"data": XYSquares(size=32), "latent": Diagonal(3), "batch_size": 16, "log_every": 5}
 SPEC = QUICKSTART.with_fields(steps=20, **SMALL)
@@ -39,8 +39,8 @@ def test_what_it_leaves_behind(done: Quickstart) -> None:
     assert "the same network trained on -log p(x|z) + KL(q(z|x)||p(z)) for 10 steps" in text
     with Image.open(out / "traversals.png") as picture:
         assert picture.width == 1200
-    assert Run.load(out).steps == 20
-    assert Run.load(out / "control" / "vae").steps == 10
+    assert TrainedRun.load(out).steps == 20
+    assert TrainedRun.load(out / "control" / "vae").steps == 10
 
 
 def test_scores_json_holds_the_model_on_top_and_the_controls_beside(done: Quickstart) -> None:
@@ -85,7 +85,7 @@ def test_it_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
 
 
 def test_a_stop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*_: object, **__: object) -> Run:
+    def stopped(*_: object, **__: object) -> TrainedRun:
         raise Stopped("stopped at step 7, saved; go on with: hatchel train x --resume")
 
     monkeypatch.setattr(module, "train", stopped)

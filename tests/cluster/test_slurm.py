@@ -19,7 +19,7 @@ from hatchel.study.engines.slurm import Slurm
 from hatchel.study.runner import run_cells
 from hatchel.study.store import Store
 from hatchel.study.worker import CRASHES
-from hatchel.training.run import Run, train
+from hatchel.training.run import TrainedRun, train
 from tests.cluster.conftest import said
 from tests.study import session
 from tests.study.engines import same
@@ -86,6 +86,6 @@ def test_two_processes_in_a_job_train_the_run_of_one(tmp_path: Path) -> None:
     job = ["sbatch", "--wait", "--cpus-per-task=2", f"--output={tmp_path / 'job.log'}"]
     done = subprocess.run([*job, f"--wrap={launch} {' '.join(words)} --quiet"], capture_output=True, check=False)
     assert done.returncode == 0, (tmp_path / "job.log").read_text()[-3000:]
-    two = Run.load(tmp_path / "two").model.state_dict()
+    two = TrainedRun.load(tmp_path / "two").model.state_dict()
     for name, value in one.model.state_dict().items():
         torch.testing.assert_close(two[name], value, rtol=0, atol=1e-5, msg=lambda m, n=name: f"{n}: {m}")

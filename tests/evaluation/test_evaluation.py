@@ -16,16 +16,16 @@ from hatchel.methods.method import preset
 from hatchel.metrics._information_isolation import InformationIsolation
 from hatchel.metrics.suite import measure
 from hatchel.nets.mlp import Mlp, MlpDecoder
-from hatchel.training.run import Run, train
+from hatchel.training.run import TrainedRun, train
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
     spec = preset("beta_svae", data="xy_squares", style=3, classes=4).with_fields(steps=3, batch_size=16)
     return train(spec, out=tmp_path_factory.mktemp("run"), progress=False)
 
 
-def test_a_mixed_latent_has_clusters_and_its_coordinates_apart(mixed: Run) -> None:
+def test_a_mixed_latent_has_clusters_and_its_coordinates_apart(mixed: TrainedRun) -> None:
     found = encodings(mixed)
     (codes,) = found.levels
     assert codes.std is None
@@ -44,7 +44,7 @@ def test_a_mixed_latent_has_clusters_and_its_coordinates_apart(mixed: Run) -> No
     assert made["mean"].clusters is not None
 
 
-def test_clustering_and_information_are_reported_where_they_can_be(mixed: Run, tmp_path: Path) -> None:
+def test_clustering_and_information_are_reported_where_they_can_be(mixed: TrainedRun, tmp_path: Path) -> None:
     result = mixed.evaluate(["clustering", "elbo_terms", "mig"], store=False)
     score = result["mean"]["clustering"]
     assert set(score.parts) == {"accuracy", "nmi"}
@@ -53,7 +53,7 @@ def test_clustering_and_information_are_reported_where_they_can_be(mixed: Run, t
     assert "standard deviations" in result.table()
 
 
-def test_the_same_seed_gives_the_same_samples(mixed: Run) -> None:
+def test_the_same_seed_gives_the_same_samples(mixed: TrainedRun) -> None:
     a, b, c = (encodings(mixed, seed=s).sample for s in (0, 0, 1))
     np.testing.assert_array_equal(a, b)
     assert not np.array_equal(a, c)

@@ -29,15 +29,15 @@ from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.latents.variables import Concrete, Gaussian
 from hatchel.methods.method import preset
 from hatchel.training.checkpoint import Description, save
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 from hatchel.training.spec import build, resolved
 
 
 @pytest.fixture(scope="session")
-def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
+def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., TrainedRun]:
     """A run of a latent on data, its decoder's weights enlarged so that a small move changes many pixels."""
 
-    def make(latent: Latent, data: Dataset | None = None, size: int = 16) -> Run:
+    def make(latent: Latent, data: Dataset | None = None, size: int = 16) -> TrainedRun:
         source = XYSquares(size=size, places=8)
         loaded = data or source.load()
         spec = resolved(preset("vae", data=source).with_fields(latent=latent), loaded)
@@ -49,7 +49,7 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
         description = Description(spec, loaded.shape, len(loaded), loaded.fingerprint)
         description.write(folder)
         save(folder, 0, system, None)
-        run = Run(folder, description, system.model, 0)
+        run = TrainedRun(folder, description, system.model, 0)
         run._data = loaded
         return run
 
@@ -57,17 +57,17 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
 
 
 @pytest.fixture(scope="session")
-def plain(make_run: Callable[..., Run]) -> Run:
+def plain(make_run: Callable[..., TrainedRun]) -> TrainedRun:
     return make_run(Diagonal(4))
 
 
 @pytest.fixture(scope="session")
-def mixed(make_run: Callable[..., Run]) -> Run:
+def mixed(make_run: Callable[..., TrainedRun]) -> TrainedRun:
     return make_run(Mixed({"class": Concrete(3), "style": Gaussian(2)}))
 
 
 @pytest.fixture(scope="session")
-def hierarchy(make_run: Callable[..., Run]) -> Run:
+def hierarchy(make_run: Callable[..., TrainedRun]) -> TrainedRun:
     run = make_run(ScaledHierarchy(Diagonal(3), levels=2), size=32)
     with torch.no_grad():
         run.model.latent.log_scales += 0.7
@@ -75,7 +75,7 @@ def hierarchy(make_run: Callable[..., Run]) -> Run:
 
 
 @pytest.fixture(scope="session")
-def table(make_run: Callable[..., Run]) -> Run:
+def table(make_run: Callable[..., TrainedRun]) -> TrainedRun:
     rng = np.random.default_rng(0)
     rows = np.concatenate(
         [rng.normal(size=(60, 1)), rng.integers(2, size=(60, 1)), np.eye(3)[rng.integers(3, size=60)]], axis=1
@@ -89,17 +89,17 @@ def table(make_run: Callable[..., Run]) -> Run:
 
 
 @pytest.fixture(scope="session")
-def gallery(plain: Run) -> Gallery:
+def gallery(plain: TrainedRun) -> Gallery:
     return Gallery([plain])
 
 
 @pytest.fixture(scope="session")
-def pair(mixed: Run, hierarchy: Run) -> Gallery:
+def pair(mixed: TrainedRun, hierarchy: TrainedRun) -> Gallery:
     return Gallery([mixed, hierarchy])
 
 
 @pytest.fixture(scope="session")
-def folder(hierarchy: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(hierarchy: TrainedRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page that needs no server, but for the runtime, which is a pretended one."""
     place = tmp_path_factory.mktemp("static") / "page"
     return write_static(Gallery([hierarchy]), place, Runtime(b"module", b"wasm"))

@@ -17,7 +17,7 @@ from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.runtime import Runtime
 from hatchel.explorer.static import write_runtime
 from hatchel.report.pictures import to_bytes
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 PIXELS = """canvas => { const { width, height } = canvas;
   return Array.from(canvas.getContext("2d").getImageData(0, 0, width, height).data).filter((_, i) => i % 4 === 0); }"""
@@ -114,7 +114,7 @@ def watch(browser: Any) -> Iterator[Callable[..., Watched]]:
 
 
 def test_a_moved_slider_changes_the_picture(
-    watch: Callable[..., Watched], serve: Callable[[Gallery], str], gallery: Gallery, plain: Run
+    watch: Callable[..., Watched], serve: Callable[[Gallery], str], gallery: Gallery, plain: TrainedRun
 ) -> None:
     seen = watch(serve(gallery))
     before = seen.pixels("#decoded-0")
@@ -136,7 +136,7 @@ def test_a_moved_slider_changes_the_picture(
 
 
 def test_while_dragging_one_request_is_open_and_the_last_position_wins(
-    watch: Callable[..., Watched], serve: Callable[[Gallery], str], gallery: Gallery, plain: Run
+    watch: Callable[..., Watched], serve: Callable[[Gallery], str], gallery: Gallery, plain: TrainedRun
 ) -> None:
     seen = watch(serve(gallery))
     already = len(seen.codes)
@@ -154,7 +154,7 @@ def test_while_dragging_one_request_is_open_and_the_last_position_wins(
 
 
 def test_an_uploaded_image_is_encoded_and_a_broken_one_is_refused(
-    watch: Callable[..., Watched], serve: Callable[[Gallery], str], gallery: Gallery, plain: Run
+    watch: Callable[..., Watched], serve: Callable[[Gallery], str], gallery: Gallery, plain: TrainedRun
 ) -> None:
     seen = watch(serve(gallery))
     original = plain.data.images([30])
@@ -172,7 +172,7 @@ def test_an_uploaded_image_is_encoded_and_a_broken_one_is_refused(
 
 
 def test_picking_swapping_and_the_scatter(
-    watch: Callable[..., Watched], serve: Callable[[Gallery], str], gallery: Gallery, plain: Run
+    watch: Callable[..., Watched], serve: Callable[[Gallery], str], gallery: Gallery, plain: TrainedRun
 ) -> None:
     seen = watch(serve(gallery))
     page = seen.page
@@ -203,7 +203,11 @@ def test_picking_swapping_and_the_scatter(
 
 
 def test_two_runs_their_levels_and_classes(
-    watch: Callable[..., Watched], serve: Callable[[Gallery], str], pair: Gallery, mixed: Run, hierarchy: Run
+    watch: Callable[..., Watched],
+    serve: Callable[[Gallery], str],
+    pair: Gallery,
+    mixed: TrainedRun,
+    hierarchy: TrainedRun,
 ) -> None:
     seen = watch(serve(pair))
     quiet = seen.page.locator("details > summary")
@@ -240,7 +244,7 @@ def test_a_narrow_screen_and_named_controls(
 
 
 def test_rows_of_a_table_are_shown_as_one(
-    watch: Callable[..., Watched], serve: Callable[[Gallery], str], table: Run
+    watch: Callable[..., Watched], serve: Callable[[Gallery], str], table: TrainedRun
 ) -> None:
     shown = Gallery([table])
     seen = watch(serve(shown))
@@ -264,7 +268,7 @@ def test_a_server_that_has_gone_is_named(
 
 
 def test_the_page_without_a_server_opened_from_disk(
-    watch: Callable[..., Watched], folder: Path, browser_runtime: Runtime, hierarchy: Run, tmp_path: Path
+    watch: Callable[..., Watched], folder: Path, browser_runtime: Runtime, hierarchy: TrainedRun, tmp_path: Path
 ) -> None:
     place = tmp_path / "page"
     shutil.copytree(folder, place)

@@ -5,10 +5,10 @@ import pytest
 
 from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.refusal import Refusal
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
-def test_every_level_has_its_own_ranges_and_decoder(pair: Gallery, hierarchy: Run) -> None:
+def test_every_level_has_its_own_ranges_and_decoder(pair: Gallery, hierarchy: TrainedRun) -> None:
     first, *_, last = pair.exhibits[1].spaces
     low = {site.name: site.low for site in first.sites}
     assert all(not np.isclose(site.low, low[site.name]) for site in last.sites)

@@ -10,10 +10,12 @@ from PIL import Image
 from hatchel.explorer.exhibit import Exhibit
 from hatchel.explorer.gallery import Gallery
 from hatchel.latents.diagonal import Diagonal
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
-def test_two_runs_see_the_same_item_each_in_its_own_size(pair: Gallery, mixed: Run, hierarchy: Run) -> None:
+def test_two_runs_see_the_same_item_each_in_its_own_size(
+    pair: Gallery, mixed: TrainedRun, hierarchy: TrainedRun
+) -> None:
     found = pair.pick(9)
     small, large = (np.frombuffer(base64.b64decode(x), np.uint8) for x in found["inputs"])
     original = mixed.data.images([9])[0]
@@ -37,7 +39,7 @@ def test_what_the_page_is_told(pair: Gallery) -> None:
     assert about["factors"][0]["of"] == pair.collection.data.factors(about["points"])[:, 0].tolist()
 
 
-def test_it_starts_with_a_middling_item(gallery: Gallery, plain: Run) -> None:
+def test_it_starts_with_a_middling_item(gallery: Gallery, plain: TrainedRun) -> None:
     codes = plain.encode(plain.data.images(np.arange(64)))
     space = gallery.exhibits[0].spaces[0]
     scale = {site.columns[0]: site for site in space.sites}
@@ -46,7 +48,7 @@ def test_it_starts_with_a_middling_item(gallery: Gallery, plain: Run) -> None:
     assert gallery.start == int(np.argmin(distance))
 
 
-def test_fewer_items_than_the_data_have(make_run: Callable[..., Run]) -> None:
+def test_fewer_items_than_the_data_have(make_run: Callable[..., TrainedRun]) -> None:
     gallery = Gallery([make_run(Diagonal(2))], items=20, seed=3)
     assert len(gallery.collection.items) == 20
     assert set(gallery.about()["points"]) == set(gallery.collection.items.tolist())

@@ -14,7 +14,7 @@ from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.server import PORT, application, listen
 from hatchel.explorer.uploads import BYTES
 from hatchel.report.pictures import to_bytes
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 JSON = {"content-type": "application/json"}
 
@@ -30,7 +30,7 @@ def png(pixels: np.ndarray, kind: str = "PNG") -> bytes:
     return out.getvalue()
 
 
-def test_decoding_is_the_runs_own(client: Any, plain: Run) -> None:
+def test_decoding_is_the_runs_own(client: Any, plain: TrainedRun) -> None:
     codes = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
     answer = client.post("/api/decode", json={"codes": codes.tolist()})
     assert answer.status_code == 200
@@ -39,7 +39,7 @@ def test_decoding_is_the_runs_own(client: Any, plain: Run) -> None:
     assert got.std(axis=0).max() > 20  # or nothing could be seen to change
 
 
-def test_a_picked_item_comes_with_its_code_and_its_factors(client: Any, plain: Run) -> None:
+def test_a_picked_item_comes_with_its_code_and_its_factors(client: Any, plain: TrainedRun) -> None:
     found = client.post("/api/pick", json={"item": 13}).json()
     original = plain.data.images([13])
     assert base64.b64decode(found["inputs"][0]) == original.tobytes()
@@ -48,7 +48,7 @@ def test_a_picked_item_comes_with_its_code_and_its_factors(client: Any, plain: R
     assert client.post("/api/picture", json={"item": 13}).content == original.tobytes()
 
 
-def test_an_upload_is_encoded_like_the_same_item(client: Any, plain: Run) -> None:
+def test_an_upload_is_encoded_like_the_same_item(client: Any, plain: TrainedRun) -> None:
     original = plain.data.images([30])
     picked = client.post("/api/pick", json={"item": 30}).json()
     uploaded = client.post("/api/upload", content=png(original[0, ..., 0])).json()
@@ -57,14 +57,14 @@ def test_an_upload_is_encoded_like_the_same_item(client: Any, plain: Run) -> Non
     assert uploaded["inputs"] == picked["inputs"]
 
 
-def test_the_scatter_is_of_the_points_codes(client: Any, gallery: Gallery, plain: Run) -> None:
+def test_the_scatter_is_of_the_points_codes(client: Any, gallery: Gallery, plain: TrainedRun) -> None:
     x, y = client.post("/api/scatter", json={"columns": [2, 0]}).json()
     codes = plain.encode(plain.data.images(gallery.about()["points"]))
     assert np.allclose(x, codes[:, 2], atol=1e-6)
     assert np.allclose(y, codes[:, 0], atol=1e-6)
 
 
-def test_rows_of_a_table_are_numbers(connect: Callable[..., Any], table: Run) -> None:
+def test_rows_of_a_table_are_numbers(connect: Callable[..., Any], table: TrainedRun) -> None:
     client = connect(application(Gallery([table])))
     answer = client.post("/api/decode", json={"codes": [[0.3, -1.0]]}).json()
     assert np.allclose(answer, table.decode([[0.3, -1.0]]))

@@ -12,10 +12,10 @@ from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import examine
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
-def test_sliders_are_the_reports_dimensions(plain: Run) -> None:
+def test_sliders_are_the_reports_dimensions(plain: TrainedRun) -> None:
     """The order, the ranges and the names are those that the report shows of the same items."""
     found = examine(plain, bootstrap=0)
     dimensions: Dimensions = found.dimensions
@@ -67,7 +67,7 @@ def test_a_class_that_never_changes_says_nothing() -> None:
     assert class_information(np.tile(np.float32([0.2, 0.3, 0.5]), (9, 1))) == pytest.approx(0, abs=1e-6)
 
 
-def test_a_dead_coordinate_can_still_be_moved(make_run: Callable[..., Run], plain: Run) -> None:
+def test_a_dead_coordinate_can_still_be_moved(make_run: Callable[..., TrainedRun], plain: TrainedRun) -> None:
     q = plain.model.encode(next(plain.batches(plain.data.images([0]))))[0]
     mean, std = np.zeros((40, 4), np.float32), np.ones((40, 4), np.float32)
     assert all((s.low, s.high, s.follows) == (-0.5, 0.5, None) for s in sites(q, mean, std, None, None))
@@ -77,7 +77,7 @@ def test_bounds_are_far_but_finite() -> None:
     assert Site("z0", (0,), 2.0, 6.0, 1.0).bounds == (-396.0, 404.0)
 
 
-def test_many_dimensions_are_estimated_with_fewer_draws(monkeypatch: pytest.MonkeyPatch, plain: Run) -> None:
+def test_many_dimensions_are_estimated_with_fewer_draws(monkeypatch: pytest.MonkeyPatch, plain: TrainedRun) -> None:
     """Two items 40 deviations apart: log 2 whatever the number of draws."""
     q = plain.model.encode(next(plain.batches(plain.data.images([0]))))[0]
     mean = np.repeat(np.float32([[-20.0] * 4, [20.0] * 4]), 50, axis=0)

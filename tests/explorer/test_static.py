@@ -15,7 +15,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.runtime import Runtime
 from hatchel.explorer.static import ready, write_static
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
 def values(path: Path) -> dict[str, Any]:
@@ -28,11 +28,11 @@ def unpacked(text: str) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def shown(hierarchy: Run) -> Gallery:
+def shown(hierarchy: TrainedRun) -> Gallery:
     return Gallery([hierarchy])
 
 
-def test_the_models_are_the_runs_decoders(folder: Path, hierarchy: Run) -> None:
+def test_the_models_are_the_runs_decoders(folder: Path, hierarchy: TrainedRun) -> None:
     (levels,) = values(folder / "models.js")["models"]
     assert len(levels) == 2
     z = np.random.default_rng(0).normal(size=(2, 3)).astype(np.float32)

@@ -12,7 +12,7 @@ from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.likelihoods import Columns
 from hatchel.methods.method import preset
 from hatchel.training.checkpoint import Description, save
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 from hatchel.training.spec import build, fitted
 
 
@@ -25,10 +25,10 @@ def _quiet() -> Iterator[None]:
 
 
 @pytest.fixture
-def run_of(tmp_path: Path) -> Callable[..., Run]:
+def run_of(tmp_path: Path) -> Callable[..., TrainedRun]:
     """A run as it would lie in a folder after 7 steps, with arbitrary weights instead of trained ones."""
 
-    def make(shape: tuple[int, ...] = (1, 16, 16), columns: Columns | None = None, **parts: Any) -> Run:
+    def make(shape: tuple[int, ...] = (1, 16, 16), columns: Columns | None = None, **parts: Any) -> TrainedRun:
         chosen = {"latent": Diagonal(3), **parts}
         spec = fitted(preset("vae", data="xy_squares").with_fields(**chosen), shape, columns)
         system = build(spec, shape)
@@ -41,6 +41,6 @@ def run_of(tmp_path: Path) -> Callable[..., Run]:
         description = Description(spec, shape, 64, "0")
         description.write(folder)
         save(folder, 7, system, None)
-        return Run(folder, description, system.model, 7)
+        return TrainedRun(folder, description, system.model, 7)
 
     return make

@@ -7,19 +7,19 @@ import pytest
 
 from hatchel.core.errors import HatchelError
 from hatchel.export.folder import export_folder
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
 def contents(folder: Path) -> dict[str, str]:
     return {p.name: p.read_text() for p in folder.iterdir()}
 
 
-def put(run: Run, target: Path, text: str, force: bool = False) -> None:
+def put(run: TrainedRun, target: Path, text: str, force: bool = False) -> None:
     with export_folder(run, target, force) as draft:
         (draft / "encoder.onnx").write_text(text)
 
 
-def test_an_export_is_replaced_and_other_things_are_kept(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_an_export_is_replaced_and_other_things_are_kept(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     run, out = run_of(), tmp_path / "deep" / "out"
     put(run, out, "1")
     put(run, out, "2")
@@ -32,7 +32,7 @@ def test_an_export_is_replaced_and_other_things_are_kept(run_of: Callable[..., R
     assert contents(out) == {"encoder.onnx": "3", "notes.txt": "mine"}
 
 
-def test_what_fails_leaves_nothing_behind(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_what_fails_leaves_nothing_behind(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     run, out = run_of(), tmp_path / "out"
 
     def fail() -> None:
@@ -49,7 +49,7 @@ def test_what_fails_leaves_nothing_behind(run_of: Callable[..., Run], tmp_path: 
     assert contents(out) == {"encoder.onnx": "whole"}
 
 
-def test_places_that_are_never_written_to(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_places_that_are_never_written_to(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     run = run_of()
     with pytest.raises(HatchelError, match="is a run's own folder"):
         put(run, run.folder, "1", force=True)

@@ -15,10 +15,10 @@ from hatchel.core.files import write_json
 from hatchel.data.table import Table
 from hatchel.export.hub import push, write
 from hatchel.export.safetensors import read
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
-def test_the_card_says_what_was_run_and_no_more(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_the_card_says_what_was_run_and_no_more(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     run = run_of()
     done = write(run, tmp_path / "out")
     assert [f.name for f in done.files] == ["config.json", "model.safetensors", "README.md"]
@@ -35,7 +35,7 @@ def test_the_card_says_what_was_run_and_no_more(run_of: Callable[..., Run], tmp_
     np.testing.assert_array_equal(read(tmp_path / "out").decode(z), run.decode(z))
 
 
-def test_scores_with_their_intervals(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_scores_with_their_intervals(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     run = run_of()
     interval = {"low": 0.25, "high": 0.75, "level": 0.95, "replicates": 9}
     scores = {"mig": {"value": 0.5, "interval": interval}, "dci|x": {"value": 0.125, "interval": None}}
@@ -50,13 +50,15 @@ def test_scores_with_their_intervals(run_of: Callable[..., Run], tmp_path: Path)
         write(run, tmp_path / "other")
 
 
-def test_the_card_keeps_ones_folders_to_oneself(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_the_card_keeps_ones_folders_to_oneself(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     body = write(run_of(data=Table("/home/someone/secret/patients.csv")), tmp_path / "out").files[2].read_text()
     assert "# vae on patients.csv" in body
     assert "secret" not in body
 
 
-def test_a_card_that_someone_edited_is_replaced_only_by_force(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_a_card_that_someone_edited_is_replaced_only_by_force(
+    run_of: Callable[..., TrainedRun], tmp_path: Path
+) -> None:
     run = run_of()
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "README.md").write_text("my words")

@@ -22,7 +22,7 @@ from hatchel.latents.mixed import Mixed
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.latents.variables import Concrete, Gaussian
 from hatchel.nets.part import Decoder, Encoder
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -53,7 +53,7 @@ def called(path: Path, given: np.ndarray) -> list[np.ndarray]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind, latent", list(zip(Encoder.members(), cycle(LATENTS), strict=False)))
-def test_encoders(kind: str, latent: tuple[Latent, int], run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_encoders(kind: str, latent: tuple[Latent, int], run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     run, level = run_of(encoder=Encoder.members()[kind](), latent=latent[0]), latent[1]
     path = write_encoder(run, tmp_path / "e.onnx", level)
     images = np.random.default_rng(3).random((4, 16, 16, 1), dtype=np.float32)
@@ -64,7 +64,7 @@ def test_encoders(kind: str, latent: tuple[Latent, int], run_of: Callable[..., R
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind, likelihood", list(zip(Decoder.members(), cycle(LIKELIHOODS), strict=False)))
-def test_decoders(kind: str, likelihood: object, run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_decoders(kind: str, likelihood: object, run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     run = run_of((3, 16, 16), decoder=Decoder.members()[kind](), likelihood=likelihood)
     path = write_decoder(run, tmp_path / "d.onnx")
     z = np.random.default_rng(3).standard_normal((4, 3), dtype=np.float32)
@@ -72,7 +72,7 @@ def test_decoders(kind: str, likelihood: object, run_of: Callable[..., Run], tmp
     np.testing.assert_allclose(found.transpose(0, 2, 3, 1), run.decode(z), rtol=1e-5, atol=1e-5)
 
 
-def test_a_level_is_decoded_with_its_embedding(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_a_level_is_decoded_with_its_embedding(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     run = run_of((5,), latent=ScaledHierarchy(Diagonal(2), levels=2))
     (found,) = called(write_decoder(run, tmp_path / "d.onnx", 1), np.zeros((1, 2), np.float32))
     np.testing.assert_allclose(found, run.decode(np.zeros((1, 2)), 1), atol=1e-6)
@@ -81,7 +81,7 @@ def test_a_level_is_decoded_with_its_embedding(run_of: Callable[..., Run], tmp_p
         write_decoder(run, tmp_path / "d.onnx", 2)
 
 
-def test_the_rows_of_a_table_keep_their_units(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_the_rows_of_a_table_keep_their_units(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     run = run_of((5,), columns=TABLE)
     done = write(run, tmp_path / "out")
     z = np.random.default_rng(0).standard_normal((6, 3), dtype=np.float32)
@@ -96,7 +96,9 @@ def test_the_rows_of_a_table_keep_their_units(run_of: Callable[..., Run], tmp_pa
     assert [v.name for v in (*graph.input, *graph.output)] == ["z", "row"]
 
 
-def test_the_file_is_one_operator_a_layer_and_tells_nothing_of_this_machine(run_of: Callable[..., Run], tmp_path: Path):
+def test_the_file_is_one_operator_a_layer_and_tells_nothing_of_this_machine(
+    run_of: Callable[..., TrainedRun], tmp_path: Path
+):
     path = write_decoder(run_of(), tmp_path / "d.onnx")
     nodes = [node.op_type for node in onnx.load(str(path)).graph.node]
     assert nodes.count("ConvTranspose") == 2  # 4 px to 16
@@ -104,7 +106,7 @@ def test_the_file_is_one_operator_a_layer_and_tells_nothing_of_this_machine(run_
     assert b"hatchel/" not in path.read_bytes()
 
 
-def test_a_wrong_file_is_refused(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_a_wrong_file_is_refused(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     half = DecoderHalf(run_of(), 0)
     with torch.no_grad():
         next(half.model.decoder.parameters()).add_(0.1)
@@ -128,7 +130,9 @@ class Branching(nn.Module):
 
 
 @pytest.mark.parametrize("net, reason", [(Fixed(), "fixes the number of items"), (Branching(), "cannot be written")])
-def test_what_cannot_be_written_says_why(net: nn.Module, reason: str, run_of: Callable[..., Run], tmp_path: Path):
+def test_what_cannot_be_written_says_why(
+    net: nn.Module, reason: str, run_of: Callable[..., TrainedRun], tmp_path: Path
+):
     half = EncoderHalf(run_of(), 0)
     half.model.encoder = nn.Sequential(net, half.model.encoder)
     with pytest.raises(HatchelError, match=reason) as caught:

@@ -13,10 +13,10 @@ from hatchel.data.array import Array
 from hatchel.export.safetensors import read, write
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
-def test_there_and_back(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_there_and_back(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     run = run_of(latent=ScaledHierarchy(Diagonal(3), levels=2))
     done = write(run, tmp_path / "out")
     assert done.difference == 0
@@ -29,14 +29,14 @@ def test_there_and_back(run_of: Callable[..., Run], tmp_path: Path) -> None:
     assert set(load_file(done.files[1])) == set(run.model.state_dict())
 
 
-def test_where_ones_data_lie_is_not_given_away(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_where_ones_data_lie_is_not_given_away(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     run = run_of(data=Array("/home/someone/secret/scans.npy"))
     write(run, tmp_path / "out")
     assert "secret" not in (tmp_path / "out" / "config.json").read_text()
     assert read(tmp_path / "out").spec.data == Array("scans.npy")
 
 
-def test_damage_is_named(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_damage_is_named(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     out = tmp_path / "out"
     weights = write(run_of(), out).files[1]
     whole = load_file(weights)

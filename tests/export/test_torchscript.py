@@ -16,7 +16,7 @@ from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.nets.part import Decoder, Encoder
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
 def loaded(path: Path) -> torch.jit.ScriptModule:
@@ -28,7 +28,7 @@ def loaded(path: Path) -> torch.jit.ScriptModule:
 @pytest.mark.parametrize(
     "encoder, decoder, latent", list(zip(Encoder.members(), cycle(Decoder.members()), cycle(Latent.members())))
 )
-def test_every_part(encoder: str, decoder: str, latent: str, run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_every_part(encoder: str, decoder: str, latent: str, run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     parts = {"encoder": Encoder.members()[encoder](), "decoder": Decoder.members()[decoder]()}
     run = run_of(latent=Latent.members()[latent](), **parts)
     done = write(run, tmp_path / "out")
@@ -42,7 +42,9 @@ def test_every_part(encoder: str, decoder: str, latent: str, run_of: Callable[..
     np.testing.assert_allclose(decoded, run.decode(mean.numpy()), atol=1e-5)
 
 
-def test_each_file_holds_one_half_of_the_weights_at_the_level_asked_for(run_of: Callable[..., Run], tmp_path: Path):
+def test_each_file_holds_one_half_of_the_weights_at_the_level_asked_for(
+    run_of: Callable[..., TrainedRun], tmp_path: Path
+):
     run = run_of(latent=ScaledHierarchy(Diagonal(3), levels=2))
     done = write(run, tmp_path / "out", level=1)
     whole = sum(p.numel() * 4 for p in run.model.parameters())
@@ -78,7 +80,9 @@ class Doubled(nn.Module):
         return self.net(Own.apply(z))
 
 
-def test_a_function_with_its_own_gradient_is_written_and_keeps_it(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_a_function_with_its_own_gradient_is_written_and_keeps_it(
+    run_of: Callable[..., TrainedRun], tmp_path: Path
+) -> None:
     run = run_of()
     plain = run.decode(np.ones((1, 3)))
     run.model.decoder = Doubled(run.model.decoder)
@@ -93,7 +97,7 @@ class Failing(nn.Module):
         raise RuntimeError("no tracing today\nreally")
 
 
-def test_what_cannot_be_traced_says_why(run_of: Callable[..., Run], tmp_path: Path) -> None:
+def test_what_cannot_be_traced_says_why(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     run = run_of()
     run.model.decoder = Failing()
     run.decode = lambda *_: np.zeros((0, 1))  # the level's check alone

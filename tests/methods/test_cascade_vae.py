@@ -13,7 +13,7 @@ from hatchel.data import load
 from hatchel.latents.assigned import Assigned
 from hatchel.latents.diagonal import Diagonal
 from hatchel.methods.method import preset
-from hatchel.training.run import Run, train
+from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import build, resolved
 
 DATA = "xy_squares"
@@ -57,6 +57,6 @@ def test_classes_are_assigned_encoded_and_decoded(tmp_path: Path) -> None:
             code[:, 2:] = torch.eye(3)[k]
             tries.append(run.model.likelihood.log_prob(run.model.decoder(code), x))
     np.testing.assert_array_equal(codes[:, 2:].argmax(1), torch.stack(tries, 1).argmax(1).numpy())
-    np.testing.assert_array_equal(Run.load(tmp_path).encode(images), codes)
+    np.testing.assert_array_equal(TrainedRun.load(tmp_path).encode(images), codes)
     found = run.evaluate(["mig"], items=100, store=False)
     assert list(found) == ["mean", "sample", "coordinates"]

@@ -15,7 +15,7 @@ from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.methods.method import preset
 from hatchel.objective.terms.moments import PosteriorVariance
 from hatchel.objective.weights import PerLevel
-from hatchel.training.run import Run, train
+from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import build, resolved
 
 DATA = "xy_squares"
@@ -78,7 +78,7 @@ def test_a_term_on_the_first_level_alone() -> None:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
     """Some steps at a large rate, so that the scales leave 0."""
     spec = preset("de_vae", data=DATA, dim=4, betas=(1, 5, 10))
     spec = spec.with_fields(steps=60, batch_size=32)
@@ -86,7 +86,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return train(spec, out=tmp_path_factory.mktemp("run"), progress=False)
 
 
-def test_any_level_can_be_asked_for(run: Run) -> None:
+def test_any_level_can_be_asked_for(run: TrainedRun) -> None:
     images = run.data.images(np.arange(40))
     codes = [run.encode(images, level=level) for level in range(3)]
     scales = run.model.latent.log_scales.detach().numpy()
@@ -99,11 +99,11 @@ def test_any_level_can_be_asked_for(run: Run) -> None:
     np.testing.assert_array_equal(run.reconstruct(images, 2), run.decode(codes[2], 2))
     with pytest.raises(HatchelError, match="level: this run's latent has level 0 to 2, not 3"):
         run.encode(images, level=3)
-    again = Run.load(Path(run.folder))
+    again = TrainedRun.load(Path(run.folder))
     np.testing.assert_array_equal(again.encode(images, level=2), codes[2])
 
 
-def test_every_level_is_evaluated_and_mig_is_the_same_at_all(run: Run) -> None:
+def test_every_level_is_evaluated_and_mig_is_the_same_at_all(run: TrainedRun) -> None:
     found = run.evaluate(["mig", "elbo_terms", "reconstruction"], store=False)
     assert list(found) == ["mean", "sample", "level 1", "level 2"]
     scores = [float(found[name]["mig"]) for name in ("mean", "level 1", "level 2")]

@@ -15,7 +15,7 @@ from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian, Group
 from hatchel.methods.method import preset
 from hatchel.objective.weights import Capacity
-from hatchel.training.run import Run, train
+from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import build, resolved
 
 DATA = "xy_squares"
@@ -77,7 +77,7 @@ def test_papers_settings() -> None:
 
 
 @pytest.fixture(scope="module")
-def clustered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, np.ndarray, np.ndarray]:
+def clustered(tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainedRun, np.ndarray, np.ndarray]:
     """Rows in three clumps of different sizes and a class variable alone: with a coordinate beside it, that one learns
     the clumps and the classes stay near uniform.
     """
@@ -89,7 +89,9 @@ def clustered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, np.ndarray
     return run, rows, labels
 
 
-def test_the_discrete_variable_and_the_prior_find_the_clumps(clustered: tuple[Run, np.ndarray, np.ndarray]) -> None:
+def test_the_discrete_variable_and_the_prior_find_the_clumps(
+    clustered: tuple[TrainedRun, np.ndarray, np.ndarray],
+) -> None:
     from hatchel.metrics import clustering
 
     run, rows, labels = clustered
@@ -103,11 +105,11 @@ def test_the_discrete_variable_and_the_prior_find_the_clumps(clustered: tuple[Ru
     assert learned.argsort().tolist() == codes.mean(0).argsort().tolist()
 
 
-def test_hard_codes_and_reloading(clustered: tuple[Run, np.ndarray, np.ndarray]) -> None:
+def test_hard_codes_and_reloading(clustered: tuple[TrainedRun, np.ndarray, np.ndarray]) -> None:
     run, rows, _ = clustered
     soft, hard = run.encode(rows[:50]), run.encode(rows[:50], hard=True)
     assert set(np.unique(hard)) == {0.0, 1.0}
     assert (hard.argmax(1) == soft.argmax(1)).all()
-    again = Run.load(Path(run.folder))
+    again = TrainedRun.load(Path(run.folder))
     np.testing.assert_array_equal(again.encode(rows[:50]), soft)
     assert run.reconstruct(rows[:50], hard=True).shape == (50, 6)

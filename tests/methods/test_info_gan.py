@@ -13,7 +13,7 @@ from hatchel.core.spec import updated
 from hatchel.data import load
 from hatchel.latents.code_noise import CodeNoise
 from hatchel.methods.method import preset
-from hatchel.training.run import Run, train
+from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import build, resolved
 
 DATA = "xy_squares"
@@ -62,6 +62,6 @@ def test_a_code_is_learned_and_read_back(tmp_path: Path) -> None:
     read = run.encode(run.decode(codes))
     correlation = [np.corrcoef(codes[:, d], read[:, d])[0, 1] for d in range(2)]
     assert min(correlation) > 0.9
-    np.testing.assert_array_equal(Run.load(tmp_path).encode(run.decode(codes)), read)
+    np.testing.assert_array_equal(TrainedRun.load(tmp_path).encode(run.decode(codes)), read)
     found = run.evaluate(["mig"], items=100, store=False)
     assert list(found) == ["mean", "sample"]

@@ -11,7 +11,7 @@ from hatchel.latents.ladder import Ladder
 from hatchel.methods.method import preset
 from hatchel.nets.ladder import LadderEncoder
 from hatchel.objective.weights import Ramp
-from hatchel.training.run import Run, train
+from hatchel.training.run import TrainedRun, train
 
 DATA = "xy_squares"
 
@@ -35,5 +35,5 @@ def test_codes_are_all_layers_means_top_first(tmp_path: Path) -> None:
     other = codes.copy()
     other[:, :2] += 1
     np.testing.assert_array_equal(run.decode(other), run.decode(codes))
-    np.testing.assert_array_equal(Run.load(tmp_path).encode(images), codes)
+    np.testing.assert_array_equal(TrainedRun.load(tmp_path).encode(images), codes)
     assert list(run.evaluate(["mig"], items=60, store=False)) == ["mean", "sample"]

@@ -17,12 +17,12 @@ from hatchel.latents.likelihoods import Gaussian
 from hatchel.methods.method import preset
 from hatchel.report.findings import Findings, examine
 from hatchel.training.checkpoint import Description
-from hatchel.training.run import Run, train
+from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import build, resolved
 
 
 @pytest.fixture(scope="session")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
     spec = preset("beta_tcvae", data=XYSquares(size=16, places=8)).with_fields(
         steps=30, batch_size=16, latent=Diagonal(4), log_every=5
     )
@@ -30,7 +30,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="session")
-def found(run: Run) -> Findings:
+def found(run: TrainedRun) -> Findings:
     return examine(run, bootstrap=3)
 
 
@@ -71,16 +71,16 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> list[Findings]:
 
 
 @pytest.fixture
-def unknown(tmp_path: Path) -> Callable[[tuple[int, ...]], Run]:
+def unknown(tmp_path: Path) -> Callable[[tuple[int, ...]], TrainedRun]:
     """A run on items of a shape (H, W, C) or (F,), without factors."""
 
-    def make(shape: tuple[int, ...]) -> Run:
+    def make(shape: tuple[int, ...]) -> TrainedRun:
         rng = np.random.default_rng(0)
         items = rng.random((40, *shape)).astype(np.float32)
         data = Dataset("own", ArrayStore((items * 255).astype(np.uint8) if len(shape) == 3 else items))
         spec = preset("vae", data="xy_squares").with_fields(latent=Diagonal(3), likelihood=Gaussian())
         spec = resolved(spec, data)
-        made = Run(tmp_path, Description(spec, data.shape, 40, ""), build(spec, data.shape).model, 0)
+        made = TrainedRun(tmp_path, Description(spec, data.shape, 40, ""), build(spec, data.shape).model, 0)
         made._data = data
         return made
 

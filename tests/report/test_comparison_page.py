@@ -12,7 +12,7 @@ from hatchel.report.comparison_figures import comparison_panels
 from hatchel.report.comparison_page import comparison_page, score_rows
 from hatchel.report.findings import Findings
 from hatchel.training.events import read_events
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 from tests.report.links import outside
 
 
@@ -69,7 +69,7 @@ def test_runs_on_different_data_are_labelled_and_not_ranked(several: list[Findin
     assert not any(v.best for row in score_rows(comparison.groups) for v in row.values)
 
 
-def test_figures_hold_the_runs_numbers(comparison: Comparison, run: Run) -> None:
+def test_figures_hold_the_runs_numbers(comparison: Comparison, run: TrainedRun) -> None:
     panels = {p.anchor: p.drawing for p in comparison_panels(comparison)}
     assert set(panels) == {"chart", "losses", "information", "traversals"}
     (axes, *_) = panels["losses"].figures["losses"].axes

@@ -11,10 +11,10 @@ from hatchel.evaluation.evaluation import encodings
 from hatchel.metrics import factor_vae_score, gaussian_tc, mig
 from hatchel.metrics.probe import Probe
 from hatchel.report.findings import HEADLINES, Findings, examine
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
-def test_headlines_are_the_metrics_own_numbers(run: Run, found: Findings) -> None:
+def test_headlines_are_the_metrics_own_numbers(run: TrainedRun, found: Findings) -> None:
     encoded = encodings(run)
     factors = run.data.factors(encoded.items)
     assert found.scores["mig"].value == mig(encoded.mean, factors).value
@@ -51,7 +51,7 @@ def test_scores_as_json_values(found: Findings) -> None:
     assert math.isclose(plain["r2_x"]["value"], np.corrcoef(codes[:, best], x)[0, 1] ** 2, rel_tol=1e-5)
 
 
-def test_a_run_on_images_without_factors(unknown: Callable[[tuple[int, ...]], Run]) -> None:
+def test_a_run_on_images_without_factors(unknown: Callable[[tuple[int, ...]], TrainedRun]) -> None:
     found = examine(unknown((16, 16, 3)), bootstrap=2)
     assert set(found.scores) == {"tc_mean", "tc_sample"}
     assert "needs the factors" in found.skipped["MIG"]

@@ -15,7 +15,7 @@ from hatchel.core.spec import to_dict
 from hatchel.report.findings import Control, Findings, examine
 from hatchel.report.page import page, write_report
 from hatchel.report.panels.panel import shown
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 from tests.report.links import outside
 
 SECTIONS = ("summary", "factors", "chart", "mutual-information", "r2", "importance", "information", "positions",
@@ -84,7 +84,7 @@ def test_the_images_are_the_rows_in_the_order_of_information(html: str, found: F
     assert sizes == [(11 * 17 - 1, 16)] * len(rows)
 
 
-def test_images_without_factors(unknown: Callable[[tuple[int, ...]], Run]) -> None:
+def test_images_without_factors(unknown: Callable[[tuple[int, ...]], TrainedRun]) -> None:
     text = page(examine(unknown((16, 16, 3)), bootstrap=0))
     assert ids(text) == {"summary", "measures", "information", "pair-plots", "reconstructions", "traversals",
                          "prior-samples", "configuration"}  # fmt: skip
@@ -92,7 +92,7 @@ def test_images_without_factors(unknown: Callable[[tuple[int, ...]], Run]) -> No
     assert "No intervals were computed" in text
 
 
-def test_the_rows_of_a_table(unknown: Callable[[tuple[int, ...]], Run]) -> None:
+def test_the_rows_of_a_table(unknown: Callable[[tuple[int, ...]], TrainedRun]) -> None:
     text = page(examine(unknown((5,)), bootstrap=0))
     assert ids(text) == {"summary", "measures", "information", "pair-plots", "configuration"}
     assert "5 values a row" in text

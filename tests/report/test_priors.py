@@ -10,7 +10,7 @@ from hatchel.report.findings import Findings
 from hatchel.report.priors import group_codes, prior_codes
 from hatchel.report.sites import sites
 from hatchel.training.checkpoint import Description
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 from hatchel.training.spec import build, resolved
 
 
@@ -30,7 +30,7 @@ def test_a_learned_prior_has_its_covariance_and_class_probabilities() -> None:
     with torch.no_grad():
         prior.factors[0].copy_(torch.tensor([[0.3, 0.0], [0.8, -0.2]]))
         prior.logits[0].copy_(torch.tensor([1.0, 0.0, -1.0]))
-    made = Run(None, Description(spec, (1, 16, 16), 16, ""), model, 0)  # type: ignore[arg-type]
+    made = TrainedRun(None, Description(spec, (1, 16, 16), 16, ""), model, 0)  # type: ignore[arg-type]
     codes = prior_codes(made, sites(made), 40_000)
     assert np.allclose(np.cov(codes[:, 3:].T), prior.covariances[0].detach().numpy(), atol=0.06)
     # The largest coordinate of a Concrete draw is a draw of the classes themselves (the Gumbel-max identity).

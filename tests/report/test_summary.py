@@ -8,7 +8,7 @@ import pytest
 
 from hatchel.report.findings import Findings
 from hatchel.report.summary import Cell, factor_lines, training_seconds
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 
 
 def test_factor_lines_are_the_largest_shares(found: Findings) -> None:
@@ -23,10 +23,10 @@ def test_factor_lines_are_the_largest_shares(found: Findings) -> None:
         assert line.rival == f"{shares[second, k]:.2f} (z{second})"
 
 
-def test_training_time_is_what_the_events_add_up_to(run: Run, tmp_path: Path) -> None:
+def test_training_time_is_what_the_events_add_up_to(run: TrainedRun, tmp_path: Path) -> None:
     events = [{"step": 50, "seconds_per_step": 0.1}, {"step": 80, "seconds_per_step": 0.5}]
     (tmp_path / "events.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events))
-    made = Run(tmp_path, run.description, run.model, 80)
+    made = TrainedRun(tmp_path, run.description, run.model, 80)
     assert training_seconds(made) == pytest.approx(50 * 0.1 + 30 * 0.5)
 
 

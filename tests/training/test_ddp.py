@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from hatchel.core.spec import updated
 from hatchel.methods.method import preset
-from hatchel.training.run import Run, train
+from hatchel.training.run import TrainedRun, train
 from tests.training import ddp_worker
 
 ROOT = Path(__file__).parents[2]
@@ -47,5 +47,7 @@ def test_a_run_trained_by_two_processes_is_the_run_of_one(tmp_path: Path) -> Non
     words = [f"{k}={v}" for k, v in fields.items()]
     two = tmp_path / "two"
     torchrun("-m", "hatchel", "train", "factor_vae", "data=xy_squares", *words, "--out", str(two), "--quiet")
-    for (name, a), b in zip(one.model.state_dict().items(), Run.load(two).model.state_dict().values(), strict=True):
+    for (name, a), b in zip(
+        one.model.state_dict().items(), TrainedRun.load(two).model.state_dict().values(), strict=True
+    ):
         torch.testing.assert_close(a, b, rtol=1e-3, atol=2e-5, msg=lambda m, n=name: f"{n}: {m}")

@@ -24,7 +24,7 @@ from hatchel.training import loop
 from hatchel.training.checkpoint import checkpoints
 from hatchel.training.events import read_events
 from hatchel.training.order import Order
-from hatchel.training.run import Run, resume_run, train
+from hatchel.training.run import TrainedRun, resume_run, train
 from hatchel.training.spec import Adam, RunSpec
 
 
@@ -33,7 +33,7 @@ def spec(**fields: object) -> RunSpec:
     return updated(base, fields)
 
 
-def weights(run: Run) -> torch.Tensor:
+def weights(run: TrainedRun) -> torch.Tensor:
     return torch.cat([p.flatten() for p in run.model.state_dict().values()])
 
 
@@ -53,7 +53,7 @@ def test_factor_vae_with_a_schedule_resumes_bit_for_bit(tmp_path: Path) -> None:
     train(base.with_fields(steps=7), out=tmp_path / "parts", progress=False)
     parts = train(base, out=tmp_path / "parts", resume=True, progress=False)
     assert torch.equal(weights(whole), weights(parts))
-    again = Run.load(tmp_path / "parts")
+    again = TrainedRun.load(tmp_path / "parts")
     assert torch.equal(weights(whole), weights(again))
     # A run that ends at step 7 has an event there; the last one is again the same numbers (times apart).
     last = [read_events(tmp_path / name)[-1] for name in ("whole", "parts")]
@@ -98,7 +98,7 @@ def test_a_polite_kill_saves_and_says_how_to_go_on(tmp_path: Path, monkeypatch: 
 def test_divergence_names_step_term_and_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(HatchelError, match=r"diverged at step \d+: .*(rec|kl).* last good checkpoint is .*step-0"):
         train(spec(**{"optimizer.lr": 1e6, "steps": 200, "checkpoint_every": 1}), out=tmp_path, progress=False)
-    for name, tensor in Run.load(tmp_path).model.state_dict().items():
+    for name, tensor in TrainedRun.load(tmp_path).model.state_dict().items():
         assert tensor.isfinite().all(), name
 
 
@@ -112,7 +112,7 @@ def test_finished_unfinished_and_foreign_folders(tmp_path: Path) -> None:
     with pytest.raises(HatchelError, match="another configuration"):
         train(spec(seed=5), out=tmp_path / "r", progress=False)
     with pytest.raises(HatchelError, match="is not a run"):
-        Run.load(tmp_path)
+        TrainedRun.load(tmp_path)
     assert train(spec(seed=5), out=tmp_path / "r", force=True, progress=False).spec.seed == 5
 
 
@@ -121,17 +121,17 @@ def test_damaged_checkpoints(tmp_path: Path) -> None:
     train(spec(checkpoint_every=3), out=folder, progress=False)
     newest, older = checkpoints(folder)
     (newest / "model.safetensors").write_bytes(b"nonsense")
-    assert Run.load(folder).steps == 3  # falls back to the older one
+    assert TrainedRun.load(folder).steps == 3  # falls back to the older one
     (older / "model.safetensors").write_bytes((older / "model.safetensors").read_bytes()[:100])
     with pytest.raises(HatchelError, match="is damaged"):
-        Run.load(folder)
+        TrainedRun.load(folder)
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "format": 99}))
     with pytest.raises(HatchelError, match="written by a newer Hatchel"):
-        Run.load(folder)
+        TrainedRun.load(folder)
     (folder / "config.json").write_text("{")
     with pytest.raises(HatchelError, match="is not JSON"):
-        Run.load(folder)
+        TrainedRun.load(folder)
 
 
 def test_checkpoints_hold_no_pickle(tmp_path: Path) -> None:

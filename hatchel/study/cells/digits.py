@@ -15,7 +15,7 @@ from hatchel.study.cells.trained import Trained
 from hatchel.training.spec import RunSpec
 
 if TYPE_CHECKING:
-    from hatchel.training.run import Run
+    from hatchel.training.run import TrainedRun
 
 OFF = 0.05
 """Nats: a coordinate with less information about x is unused (Esmaeili et al. 2019, Fig. 7)."""
@@ -63,7 +63,13 @@ class Digits(Cell):
         return Record(values, details)
 
     def _traverse(
-        self, run: Run, images: Images, labels: NDArray[np.int64], codes: Any, real: list[int], information: list[float]
+        self,
+        run: TrainedRun,
+        images: Images,
+        labels: NDArray[np.int64],
+        codes: Any,
+        real: list[int],
+        information: list[float],
     ) -> tuple[float | None, float, dict[str, Any]]:
         """The share of classes kept (None: no image to begin with), the judge's accuracy, and some rows to look at."""
         named, accuracy = judge_of(images, labels)
@@ -86,7 +92,7 @@ class Digits(Cell):
         return (float(np.mean(same)) if same else 1.0), accuracy, rows
 
 
-def sampled(run: Run, items: int, seed: int) -> tuple[NDArray[np.int64], Images]:
+def sampled(run: TrainedRun, items: int, seed: int) -> tuple[NDArray[np.int64], Images]:
     """Some of a run's items, in no order: the classes (their first factor), and the images."""
     data = run.data
     chosen = np.random.default_rng(seed).choice(len(data), min(items, len(data)), replace=False)
@@ -117,7 +123,7 @@ def linear_classifier(pixels: NDArray[np.floating[Any]], labels: NDArray[np.int6
     return LogisticRegression(max_iter=300, tol=1e-3).fit(pixels, labels)
 
 
-def split_codes(run: Run, images: Images) -> tuple[NDArray[np.float32], list[int], NDArray[np.float32] | None]:
+def split_codes(run: TrainedRun, images: Images) -> tuple[NDArray[np.float32], list[int], NDArray[np.float32] | None]:
     """The codes (n, D), which columns are real coordinates, and the class probabilities (n, K), if there are any."""
     import torch
 

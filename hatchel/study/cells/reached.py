@@ -8,7 +8,7 @@ from typing import Any
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.trained import Trained
 from hatchel.training.events import read_events
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 from hatchel.training.spec import RunSpec
 
 WINDOW = 5
@@ -37,7 +37,7 @@ class Reached(Cell):
         return Record(values | ({"steps": float(reached[0]), "seconds": reached[0] * pace} if reached else {}))
 
 
-def _errors(run: Run) -> list[tuple[int, float]]:
+def _errors(run: TrainedRun) -> list[tuple[int, float]]:
     """The reconstruction term at each logged step, a mean over the last few."""
     events: list[dict[str, Any]] = read_events(run.folder)
     values = [float(e["term/rec"]) for e in events]

@@ -17,7 +17,7 @@ from hatchel.training.spec import RunSpec
 
 if TYPE_CHECKING:
     from hatchel.evaluation.evaluation import Evaluation
-    from hatchel.training.run import Run
+    from hatchel.training.run import TrainedRun
 
 
 class Trained(Cell):
@@ -72,7 +72,7 @@ class Trained(Cell):
             write_json(kept, result)
         return result
 
-    def trained(self, place: Place, steps: int | None = None) -> Run:
+    def trained(self, place: Place, steps: int | None = None) -> TrainedRun:
         """The run after so many steps (all of them, if not said), from where an earlier attempt left it."""
         from hatchel.training.run import train
 
@@ -94,7 +94,7 @@ class Trained(Cell):
                 with whole_folder(shared) as draft:
                     shutil.copytree(place.folder / "run", draft, dirs_exist_ok=True)
 
-    def _trained(self, train: Any, spec: RunSpec, folder: Path, steps: int) -> Run:
+    def _trained(self, train: Any, spec: RunSpec, folder: Path, steps: int) -> TrainedRun:
         from hatchel.training.loop import Stopped
 
         try:
@@ -104,7 +104,7 @@ class Trained(Cell):
         except HatchelError as error:
             raise HatchelError(f"{spec.name}, seed {self.seed}: {error}") from error
 
-    def evaluated(self, run: Run) -> Evaluation:
+    def evaluated(self, run: TrainedRun) -> Evaluation:
         """The scores of a run; not stored in its folder, where other cells would overwrite them."""
         from hatchel.evaluation.evaluation import evaluate
 
@@ -121,7 +121,7 @@ def metric_of(value: str) -> str:
     return re.split(r"[@.(]", value, maxsplit=1)[0]
 
 
-def training_curves(run: Run, points: int = 60) -> dict[str, list[list[float]]]:
+def training_curves(run: TrainedRun, points: int = 60) -> dict[str, list[list[float]]]:
     """The loss and its terms over the steps, thinned: {name: [[step, value], ...]}."""
     from hatchel.training.events import read_events
 

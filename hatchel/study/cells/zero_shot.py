@@ -14,7 +14,7 @@ from hatchel.data.store import Pixels
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.digits import split_codes
 from hatchel.study.cells.trained import Trained
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 from hatchel.training.spec import RunSpec
 
 FEATURES: Mapping[str, tuple[int, Callable[[Pixels], NDArray[np.float64]]]] = {
@@ -70,7 +70,7 @@ class ZeroShot(Cell):
 
 
 def histogram(
-    run: Run, removed: Pixels, kept: Pixels, feature: Callable[[Pixels], NDArray[np.float64]]
+    run: TrainedRun, removed: Pixels, kept: Pixels, feature: Callable[[Pixels], NDArray[np.float64]]
 ) -> tuple[dict[str, Any], float]:
     """Counts of the coordinate that knows the feature best, and how far it tells removed from kept."""
     from sklearn.metrics import roc_auc_score

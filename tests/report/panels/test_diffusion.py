@@ -12,7 +12,7 @@ from hatchel.report.findings import Findings
 from hatchel.report.panels.diffusion import Diffusion, information_over_steps, information_terms
 from hatchel.training.checkpoint import save
 from hatchel.training.events import read_events
-from hatchel.training.run import Run
+from hatchel.training.run import TrainedRun
 from hatchel.training.spec import build
 
 
@@ -20,7 +20,7 @@ def test_it_starts_untrained_and_ends_as_the_run(found: Findings) -> None:
     shares = information_over_steps(found)
     assert shares.steps.tolist() == [0, 30]
     assert np.allclose(shares.values[-1], found.dimensions.shares)
-    start = Run(found.run.folder, found.run.description, build(found.run.spec, found.run.shape).model, 0)
+    start = TrainedRun(found.run.folder, found.run.description, build(found.run.spec, found.run.shape).model, 0)
     codes = start.encode(found.run.data.images(found.encoded.items))
     first = mig(codes, found.probe.values).matrix
     assert first is not None
@@ -30,7 +30,7 @@ def test_it_starts_untrained_and_ends_as_the_run(found: Findings) -> None:
 def test_every_readable_checkpoint_counts(found: Findings, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(found.run.folder, folder)
-    run = Run(folder, found.run.description, found.run.model, found.run.steps)
+    run = TrainedRun(folder, found.run.description, found.run.model, found.run.steps)
     run._data = found.run.data
     system = build(run.spec, run.shape)
     with torch.no_grad():
@@ -56,5 +56,5 @@ def test_the_page_says_which_steps_there_are(found: Findings) -> None:
     drawing = Diffusion().draw(found)
     assert drawing is not None
     assert "0 (rebuilt from the seed) and the kept checkpoints, 30; older ones were not kept" in drawing.caption
-    untrained = Run(found.run.folder, found.run.description, found.run.model, 0)
+    untrained = TrainedRun(found.run.folder, found.run.description, found.run.model, 0)
     assert Diffusion().draw(dataclasses.replace(found, run=untrained)) is None
