@@ -103,7 +103,7 @@ def test_identities_between_methods() -> None:
 def test_bad_symbols_are_refused() -> None:
     with pytest.raises(HatchelError, match=r"unknown method 'factorvae'\. Did you mean 'factor_vae'"):
         preset("factorvae")
-    with pytest.raises(HatchelError, match="unknown field of BetaVAE 'gamma'"):
+    with pytest.raises(HatchelError, match="unknown field 'gamma'"):
         preset("beta_vae", gamma=3)
     with pytest.raises(HatchelError, match="beta: input should be greater than or equal to 0, got -1"):
         preset("beta_vae", beta=-1)

@@ -15,7 +15,7 @@ DATA = "xy_squares"
 
 
 def test_settings() -> None:
-    spec = preset("dynamic_vae", data=DATA)
+    spec = preset("dynamic_vae", data=DATA, steps=300_000)
     weight = spec.objective["kl"].weight
     assert isinstance(weight, IncrementalPI)
     assert (weight.kp, weight.ki, weight.initial, weight.high, weight.window) == (0.01, 0.001, 150, 150, 5)
