@@ -193,7 +193,7 @@ def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shortened(spec: S, steps: int, of: int, keep: Collection[str] = (), path: str = "") -> S:
-    """`spec` for a training of `steps` steps where the paper's has `of`: what is marked `in_steps` or `per_step` follows.
+    """`spec` for a training of `steps` steps where the paper has `of`: what is `in_steps` or `per_step` follows.
 
     `keep` are the dotted fields that stay as they are; Specs inside are shortened too.
     """
