@@ -15,6 +15,6 @@ EngineSet = Annotated[
     list[str] | None, typer.Option("--engine-set", metavar="KEY=VALUE", help="Such as partition=gpu for slurm.")
 ]
 Folder = Annotated[Path, typer.Option("--store", help="The folder that keeps the records.")]
-Plugin = Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")]
+Plugin = Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")]
 STUDIES = Path("studies")
-"""The store, if not said."""
+"""The default store."""

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hatchel.cli.options import Plugin
+
+if TYPE_CHECKING:
+    from hatchel.training.spec import RunSpec
+
 
 def show(
-    target: Annotated[str, typer.Argument(help="A preset, or a YAML/JSON file.")],
+    target: Annotated[str, typer.Argument(help="A method, or a YAML/JSON file.")],
     assignments: Annotated[list[str] | None, typer.Argument(help="key=value", metavar="[KEY=VALUE]...")] = None,
-    size: Annotated[
-        int, typer.Option(help="Pixels a side that are assumed where only the data's files could tell.")
-    ] = 64,
-    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
+    size: Annotated[int, typer.Option(help="Pixels per side to assume where only the data's files could tell.")] = 64,
+    plugin: Plugin = None,
 ) -> None:
-    """Print a method's objective as a formula, its symbols, its size, and the full configuration (YAML, for a file).
+    """Print a method's objective as a formula, its parameters, its size, and the full configuration (YAML, for a file).
 
     [bold]hatchel show beta_tcvae beta=6 > mine.yaml[/]   then   [bold]hatchel train mine.yaml[/]
     """
@@ -39,7 +41,7 @@ def show(
     print(yaml.safe_dump(to_dict(spec), sort_keys=False), end="")
 
 
-def _size(spec: Any, size: int) -> list[str]:
+def _size(spec: RunSpec, size: int) -> list[str]:
     """Parameters and multiplications by part, without loading the data."""
     from hatchel.training.cost import cost
 

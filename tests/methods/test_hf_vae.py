@@ -57,7 +57,7 @@ def test_beta_svae_with_one_gaussian_group_is_beta_vae() -> None:
 
 
 def test_joint_vae_holds_each_kl_at_a_capacity_of_its_own() -> None:
-    spec = resolve("joint_vae", DATA, {"classes": 3, "discrete": 5, "gamma": 30, "continuous": 7})
+    spec = resolve("joint_vae", DATA, {"classes": 3, "discrete": 5, "gamma": 30, "continuous": 7, "steps": 93_750})
     assert spec.objective["kl_class"].weight == Capacity(30, 0, math.log(3), 25_000)
     assert spec.objective["kl_style"].weight == Capacity(30, 0, 7, 25_000)
     found = losses("joint_vae", gamma=2, climb=1)

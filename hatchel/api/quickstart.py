@@ -51,17 +51,17 @@ def quickstart(
     bootstrap: int = BOOTSTRAP,
     force: bool = False,
     progress: bool = True,
-    say: Callable[[str], None] = print,
+    log: Callable[[str], None] = print,
 ) -> Quickstart:
     """Train the model and the control, or go on where they were stopped; measure them and an untrained one; report.
 
     In `out`: the model's run with report.html, scores.json and traversals.png; the control's run in control/NAME.
     """
-    say(f"1/3  {spec.name}: {spec.steps:,} steps, minimising {spec.formula()}")
+    log(f"1/3  {spec.name}: {spec.steps:,} steps, minimising {spec.formula()}")
     model = _trained(spec, out, force, progress)
-    say(f"2/3  the control, {control.name}: {control.steps:,} steps, minimising {control.formula()}")
+    log(f"2/3  the control, {control.name}: {control.steps:,} steps, minimising {control.formula()}")
     plain = _trained(control, out / "control" / control.name, force, progress)
-    say(f"3/3  measuring on {min(items, len(model.data)):,} items, with intervals, then the report")
+    log(f"3/3  measuring on {min(items, len(model.data)):,} items, with intervals, then the report")
     found = examine(model, items=items, bootstrap=bootstrap)
     controls = (
         Control(
