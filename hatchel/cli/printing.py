@@ -21,8 +21,8 @@ T = TypeVar("T")
 VERDICTS = {True: "holds", False: "does NOT hold", None: "undecided"}
 
 
-def conclude(study: Study, entries: Sequence[Entry], kept: Store, scale: Scale, report: str, retry: str) -> int:
-    """Say what the finished cells show, and at which scale; the number of cells that failed."""
+def print_summary(study: Study, entries: Sequence[Entry], kept: Store, scale: Scale, report: str, retry: str) -> int:
+    """Print what the finished cells show, and at which scale; the number of cells that failed."""
     rows = kept.rows(entries)
     seeds = sorted({row.seed for row in rows})
     cells = {entry.cell.digest() for entry in entries}
@@ -65,7 +65,7 @@ def by_labels(entries: Sequence[Entry]) -> dict[tuple[Any, ...], list[Entry]]:
     return found
 
 
-def standing(kept: Store, cell: Cell) -> str:
+def status_of(kept: Store, cell: Cell) -> str:
     """done, failed, waiting, or running: some process holds its lock."""
     from hatchel.core.files import claimed
 
@@ -121,7 +121,7 @@ def _print_claims(claims: Sequence[Claim]) -> None:
 
 
 def _made(make: Callable[[Sequence[Row]], list[T]], rows: Sequence[Row], what: str) -> list[T]:
-    """Part of a study may not be enough for its tables: that is said, and the rest goes on."""
+    """Part of a study may not be enough for its tables: print that, and go on with the rest."""
     try:
         return make(rows)
     except HatchelError as error:
