@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def show(
     target: Annotated[str, typer.Argument(help="A method, or a YAML/JSON file.")],
     assignments: Annotated[list[str] | None, typer.Argument(help="key=value", metavar="[KEY=VALUE]...")] = None,
-    size: Annotated[int, typer.Option(help="Pixels per side to assume where only the data's files could tell.")] = 64,
+    size: Annotated[int, typer.Option(help="Pixels per side to assume if only the data's files could show it.")] = 64,
     plugin: Plugin = None,
 ) -> None:
     """Print a method's objective as a formula, its parameters, its size, and the full configuration (YAML, for a file).
