@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from hatchel.core.spec import from_dict, to_dict
 from hatchel.objective.weights import IncrementalPI
 from hatchel.training.run import TrainedRun, resume_run
+from hatchel.training.spec import RunSpec
 
 FOLDER = Path(__file__).parent / "old_run"
 
@@ -38,3 +42,16 @@ def test_it_trains_further_with_the_controller_where_it_was(tmp_path: Path) -> N
     run = resume_run(tmp_path / "run", progress=False, changes={"steps": 12})
     assert run.steps == 12
     assert TrainedRun.load(tmp_path / "run").steps == 12
+
+
+OLD = json.loads(gzip.decompress((FOLDER.parent / "old_runs.json.gz").read_bytes()))
+"""Of every method of 0.1: its spec, its digest, and the names and shapes of its weights."""
+
+
+@pytest.mark.parametrize("label", OLD)
+def test_the_weights_of_every_method_of_0_1_fit(label: str) -> None:
+    spec = from_dict(RunSpec, OLD[label]["spec"])
+    assert spec.digest() == OLD[label]["digest"]
+    assert to_dict(spec) == OLD[label]["spec"]
+    state = spec.build((1, 64, 64)).state_dict()
+    assert {name: list(value.shape) for name, value in state.items()} == OLD[label]["state"]
