@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator
+from inspect import isabstract
+from typing import TYPE_CHECKING, Annotated, get_type_hints
 
 import typer
 
 from hatchel.cli.options import Plugin
 
 if TYPE_CHECKING:
+    from hatchel.core.spec import Spec
     from hatchel.training.spec import RunSpec
 
 
@@ -33,12 +36,27 @@ def show(
     member = Method.members().get(target)
     if member is not None:
         print(f"# {target}: {member.paper}. Verified: {member.verified}.")
-        for name, text in member.help().items():
+        for name, text in _parameters(member):
             print(f"#   {name}: {' '.join(text.split())}")
+        if member.shorthands:
+            short = "; ".join(f"{name} for {' and '.join(full)}" for name, full in member.shorthands.items())
+            print(f"#   short: {short}")
     print(f"# minimise  {spec.formula()}")
     for line in _size(spec, size):
         print(f"# {line}")
     print(yaml.safe_dump(to_dict(spec), sort_keys=False), end="")
+
+
+def _parameters(member: type[Spec], path: str = "") -> Iterator[tuple[str, str]]:
+    """Each parameter with its help; those of a part whose kind is fixed, such as a controller, follow it."""
+    from hatchel.core.spec import Spec
+
+    hints, helps = get_type_hints(member), member.help()
+    for name, text in helps.items():
+        yield f"{path}{name}", text
+        part = hints[name]
+        if isinstance(part, type) and issubclass(part, Spec) and not isabstract(part):
+            yield from _parameters(part, f"{path}{name}.")
 
 
 def _size(spec: RunSpec, size: int) -> list[str]:

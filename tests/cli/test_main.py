@@ -148,6 +148,12 @@ def test_show_counts_parameters_and_multiplications_without_the_data() -> None:
     assert yaml.safe_load(text)["data"]["kind"] == "mpi3d"
 
 
+def test_show_lists_the_parameters_of_a_controller_too() -> None:
+    text = hatchel("show", "dynamic_vae", "data=xy_squares")
+    assert "#   weight.period: Steps between two increments." in text
+    assert "beta for weight.initial and weight.high" in text
+
+
 def test_show_says_what_it_assumed(tmp_path: Path) -> None:
     file = tmp_path / "mine.npy"
     file.write_bytes(b"")
