@@ -18,7 +18,7 @@ class DynamicVAE(Method):
     shorthands = {name: (f"weight.{name}",) for name in SAME} | {"beta": ("weight.initial", "weight.high")}
 
     weight: IncrementalPI = IncrementalPI()
-    """The controller, with Wu et al. 2023's gains (the method's own code has ki 0.005); a target of 20 is for dSprites."""
+    """The controller, with Wu et al. 2023's gains (the authors' code has ki 0.005); target 20 is for dSprites."""
 
     def terms(self) -> Terms:
         """The paper's incremental PI algorithm."""
