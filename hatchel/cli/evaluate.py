@@ -13,10 +13,10 @@ def evaluate(
     metrics: Annotated[str, typer.Option(help="Comma-separated, or all.")] = "all",
     items: Annotated[int, typer.Option("--items", "-n", min=10, help="Items of the data that are encoded.")] = 15_000,
     bootstrap: Annotated[int, typer.Option(min=0, help="Replicates for 95 % intervals; 0: none.")] = 0,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the items drawn and of every classifier.")] = 0,
     layers: Annotated[bool, typer.Option("--layers", help="Also score the encoder's inner layers.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
-    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")] = None,
+    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
 ) -> None:
     """Measure a run: encode once, then every metric on means and samples; stored in RUN/evaluation.json.
 

@@ -22,11 +22,11 @@ def explore(
         Path | None, typer.Option(help="With --static: a folder that has onnxruntime-web, instead of fetching it.")
     ] = None,
     items: Annotated[int, typer.Option("--items", "-n", min=10, help="Items encoded for order and ranges.")] = 4_000,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the items drawn.")] = 0,
     browse: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")] = None,
+    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
 ) -> None:
-    """Explore a run in the browser: a slider for each latent, decoded while you drag; edit, swap and compare images.
+    """Look at a run: a slider for each latent, decoded while you drag; edit, swap and compare images.
 
     [bold]hatchel explore runs/mine[/]   [bold]hatchel explore runs/mine runs/other[/]   [bold]… --static page/[/]
     """

@@ -25,7 +25,7 @@ def export(
     ] = None,
     level: Annotated[int, typer.Option(min=0, help="Of a hierarchy of latents, for --onnx and --torchscript.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that holds other things.")] = False,
-    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")] = None,
+    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
 ) -> None:
     """Write a run's networks for other programs, each checked by running it and comparing with the run.
 

@@ -22,8 +22,8 @@ def report(
     ] = None,
     items: Annotated[int, typer.Option("--items", "-n", min=10, help="Items of the data that are encoded.")] = 15_000,
     bootstrap: Annotated[int, typer.Option(min=0, help="Replicates at most for 95 % intervals; 0: none.")] = 200,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the items drawn and of every classifier.")] = 0,
+    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
 ) -> None:
     """Write one self-contained HTML page about a run, or one that compares several.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def score(
-    codes: Annotated[Path, typer.Argument(help="Codes, one row per example: npy, npz, csv, tsv or parquet.")],
+    codes: Annotated[Path, typer.Argument(help="Codes, one row an example: npy, npz, csv, tsv or parquet.")],
     factors: Annotated[
         Path | None,
         typer.Argument(help="Factors, the same rows. An npz with both 'codes' and 'factors' needs no second."),
@@ -28,7 +28,7 @@ def score(
         str | None, typer.Option(help="Factors that are continuous, by name; or all, or none.")
     ] = None,
     bootstrap: Annotated[int, typer.Option(min=0, help="Replicates for a 95 % interval; 0: none.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
     plot: Annotated[
         Path | None, typer.Option(help="Write heat maps of information and importance here (png, pdf, svg).")
