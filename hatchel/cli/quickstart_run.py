@@ -10,7 +10,7 @@ from hatchel.core.files import write_json
 from hatchel.data.dsprites import DSprites
 from hatchel.evaluation.evaluation import ITEMS
 from hatchel.methods.method import preset
-from hatchel.report.findings import Control, Findings, examine
+from hatchel.report.findings import Control, Findings, analyse
 from hatchel.report.page import training_seconds, write_report
 from hatchel.report.poster import DPI, poster
 from hatchel.report.style import png
@@ -62,17 +62,17 @@ def quickstart(
     say(f"2/3  the control, {control.name}: {control.steps:,} steps, minimising {control.formula()}")
     plain = _trained(control, out / "control" / control.name, force, progress)
     say(f"3/3  measuring on {min(items, len(model.data)):,} items, with intervals, then the report")
-    found = examine(model, items=items, bootstrap=bootstrap)
+    found = analyse(model, items=items, bootstrap=bootstrap)
     controls = (
         Control(
             "untrained",
             "the same network with its initial weights",
-            examine(untrained(model), items=items, bootstrap=bootstrap),
+            analyse(untrained(model), items=items, bootstrap=bootstrap),
         ),
         Control(
             control.name,
             f"the same network trained on {plain.spec.formula()} for {plain.steps:,} steps",
-            examine(plain, items=items, bootstrap=bootstrap),
+            analyse(plain, items=items, bootstrap=bootstrap),
         ),
     )
     write_json(out / "scores.json", scores(found, controls))

@@ -120,7 +120,7 @@ class StoredScores:
             "data": run.data.fingerprint, "weights": weights_digest(run),
         }  # fmt: skip
         self._scores = self._stored()
-        self._probes: dict[tuple[str, bool], Probe] = {}
+        self._probes: dict[tuple[str, bool, bool], Probe] = {}
 
     @property
     def representations(self) -> list[str]:
@@ -133,11 +133,12 @@ class StoredScores:
         levels = [f"level {i}" for i, _ in enumerate(more, 1)]
         return ["mean", "sample", *alone, *levels, *(f"layer {name}" for name in self.encoded.layers)]
 
-    def probe(self, name: str, images: bool = False) -> Probe:
-        """A representation as the metrics read it; with `images`, also some reconstructions."""
-        if (name, images) not in self._probes:
-            self._probes[name, images] = representation(self.run, self.encoded, name, self.seed, images)
-        return self._probes[name, images]
+    def probe(self, name: str, factors: bool = True, images: bool = False) -> Probe:
+        """A representation as the metrics read it; `images`: with some reconstructions."""
+        key = name, factors, images
+        if key not in self._probes:
+            self._probes[key] = representation(self.run, self.encoded, name, self.seed, factors, images)
+        return self._probes[key]
 
     def measure(
         self, name: str, metrics: Sequence[Metric], bootstrap: int | None = None, strict: bool = False
@@ -150,7 +151,8 @@ class StoredScores:
         missing = [m for m in metrics if m.variant not in scores and m.variant not in skipped]
         with progress("measuring", len(missing)) as advance:
             for metric in missing:
-                probe = self.probe(name, "images" in metric.needs)
+                reads = {*metric.needs, *metric.also_needs.values()}
+                probe = self.probe(name, "factors" in reads, "images" in reads)
                 reason = metric.missing(probe)
                 try:
                     if reason:
@@ -165,9 +167,7 @@ class StoredScores:
         if missing:
             self._add(name, Scores(scores, skipped))
         order = [m.variant for m in metrics]
-        return Scores(
-            {v: scores[v] for v in order if v in scores}, {v: skipped[v] for v in order if v in skipped}
-        )
+        return Scores({v: scores[v] for v in order if v in scores}, {v: skipped[v] for v in order if v in skipped})
 
     def information(self, level: int = 0) -> Score | None:
         """I(x;z), TC and I(x;z_d) of the real coordinates of a level; None where it has none."""
@@ -227,25 +227,28 @@ def information_metric(n: int, dims: int) -> ELBOTerms:
     return ELBOTerms(draws, pairs // draws)
 
 
-def representation(run: TrainedRun, found: Encodings, name: str, seed: int = 0, images: bool = True) -> Probe:
+def representation(
+    run: TrainedRun, found: Encodings, name: str, seed: int = 0, factors: bool = True, images: bool = True
+) -> Probe:
     """One of a run's representations with its factors, and whatever else is known of it, as the metrics read it."""
+
+    def probe(codes: NDArray[Any], **more: Any) -> Probe:
+        return factor_probe(run, found, codes, seed, **more) if factors else Probe(codes, seed=seed, **more)
+
     kind, _, which = name.partition(" ")
     if kind == "layer":
-        return factor_probe(run, found, found.layers[which], seed=seed)
+        return probe(found.layers[which])
     level = int(which) if kind == "level" else 0
     codes = found.levels[level]
     if name == "sample":
-        return factor_probe(run, found, codes.sample, seed=seed)
+        return probe(codes.sample)
     if kind == "coordinates":
         assert codes.real is not None
         if which == "sample":
-            return factor_probe(run, found, codes.real.sample, seed=seed)
-        return factor_probe(run, found, codes.real.mean, seed=seed, std=codes.real.std, samples=codes.real.sample)
-    return factor_probe(
-        run,
-        found,
+            return probe(codes.real.sample)
+        return probe(codes.real.mean, std=codes.real.std, samples=codes.real.sample)
+    return probe(
         codes.mean,
-        seed=seed,
         samples=codes.sample,
         std=codes.std,
         noise=codes.noise,
@@ -255,7 +258,7 @@ def representation(run: TrainedRun, found: Encodings, name: str, seed: int = 0, 
     )
 
 
-def factor_probe(run: TrainedRun, found: Encodings, codes: NDArray[Any], *, seed: int = 0, **more: Any) -> Probe:
+def factor_probe(run: TrainedRun, found: Encodings, codes: NDArray[Any], seed: int = 0, **more: Any) -> Probe:
     """Codes of the encoded items with their factors, where these are known."""
     factors, space = run.data.factors(found.items), run.data.space
     names, continuous = (space.names, False) if space is not None else (None, None)

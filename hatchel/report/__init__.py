@@ -1,1 +1,1 @@
-"""The report room: examine a run (`findings`), draw it (`figures`, `pictures`), put it on one page (`page`)."""
+"""The report room: analyse a run (`findings`), draw it (`figures`, `pictures`), put it on one page (`page`)."""

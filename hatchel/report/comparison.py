@@ -12,7 +12,7 @@ from hatchel.core.spec import to_dict
 from hatchel.evaluation.evaluation import ITEMS
 from hatchel.metrics.score import Interval
 from hatchel.metrics.statistics import over_seeds
-from hatchel.report.findings import Findings, examine
+from hatchel.report.findings import Findings, analyse
 from hatchel.training.run import TrainedRun
 
 
@@ -93,7 +93,7 @@ def compare(
     found: list[Findings] = []
     for number, run in enumerate(runs, 1):
         say(f"{number}/{len(runs)}  {run.folder}")
-        found.append(examine(run, items=items, seed=seed, bootstrap=bootstrap))
+        found.append(analyse(run, items=items, seed=seed, bootstrap=bootstrap))
     return grouped(found)
 
 

@@ -104,6 +104,8 @@ class Findings:
     """By the headline's label, why it has no score."""
     controls: tuple[Control, ...] = ()
     """What it is shown beside."""
+    bootstrap: int | None = None
+    """What was asked for: replicates at most, or the metrics' own."""
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """{metric: {value, low, high, n, replicates}}, with R² of every continuous factor as `r2_FACTOR`."""
@@ -126,19 +128,19 @@ class Findings:
         """Whether the items are images."""
         return len(self.run.shape) == 3
 
+    @property
+    def bounded(self) -> list[str]:
+        """Keys of the headline scores this run has that lie between 0 and 1."""
+        return [h.key for h in HEADLINES if h.key in self.scores and not h.lower_is_better]
+
 
 def analyse(
     run: TrainedRun, *, items: int = ITEMS, seed: int = 0, bootstrap: int | None = None, store: bool = True
 ) -> Findings:
     """The headline scores with intervals, I(x;z_d), what each dimension follows, R² of factors: stored, or measured."""
     stored = StoredScores(run, items=items, seed=seed, layers=isinstance(run.spec.encoder, Recursive), store=store)
-    encoded = stored.encoded
-    probe = factor_probe(run, encoded, encoded.mean, seed=seed, std=encoded.std)
-    variables = sites(run)
-    terms = stored.information()
-    per_coordinate = terms.parts["mutual_information_per_dimension"].values() if terms else ()
-    information = site_information(variables, encoded.mean, list(per_coordinate))
-    dimensions = Dimensions.of(probe, information, variables)
+    probe = factor_probe(run, stored.encoded, stored.encoded.mean, seed, std=stored.encoded.std)
+    dimensions = level_dimensions(stored, probe)
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
     for line in HEADLINES:
@@ -148,7 +150,16 @@ def analyse(
         else:
             skipped[line.label] = found
     fitted = fits(probe, run.data.space, dimensions, seed, R2_REPLICATES if bootstrap is None else bootstrap)
-    return Findings(run, stored, probe, dimensions, fitted, terms, scores, skipped)
+    return Findings(run, stored, probe, dimensions, fitted, stored.information(), scores, skipped, bootstrap=bootstrap)
+
+
+def level_dimensions(stored: StoredScores, probe: Probe, level: int = 0) -> Dimensions:
+    """What each variable of the code carries, follows and ranges over at one level; `probe` holds its posterior means."""
+    variables = sites(stored.run)
+    terms = stored.information(level)
+    per_coordinate = terms.parts["mutual_information_per_dimension"].values() if terms else ()
+    information = site_information(variables, stored.encoded.levels[level].mean, list(per_coordinate))
+    return Dimensions.of(probe, information, variables)
 
 
 def _headline(stored: StoredScores, probe: Probe, line: Headline, bootstrap: int | None) -> Score | str:

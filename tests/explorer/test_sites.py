@@ -11,13 +11,13 @@ from hatchel.explorer.sites import Site, class_information, sites
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian
 from hatchel.report.dimensions import Dimensions
-from hatchel.report.findings import examine
+from hatchel.report.findings import analyse
 from hatchel.training.run import TrainedRun
 
 
 def test_sliders_are_the_reports_dimensions(plain: TrainedRun) -> None:
     """The order, the ranges and the names are those that the report shows of the same items."""
-    found = examine(plain, bootstrap=0)
+    found = analyse(plain, bootstrap=0)
     dimensions: Dimensions = found.dimensions
     q = plain.model.encode(next(plain.batches(plain.data.images([0]))))[0]
     factors = plain.data.factors(found.encoded.items)

@@ -15,7 +15,7 @@ from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.likelihoods import Gaussian
 from hatchel.methods.method import preset
-from hatchel.report.findings import Findings, examine
+from hatchel.report.findings import Findings, analyse
 from hatchel.training.checkpoint import Description
 from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import build, resolved
@@ -31,7 +31,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
 
 @pytest.fixture(scope="session")
 def found(run: TrainedRun) -> Findings:
-    return examine(run, bootstrap=3)
+    return analyse(run, bootstrap=3)
 
 
 SMALL = XYSquares(size=16, places=4)
@@ -40,7 +40,7 @@ SMALL = XYSquares(size=16, places=4)
 def tiny(folder: Path, name: str, data: XYSquares = SMALL, steps: int = 3, seed: int = 0, **symbols: Any) -> Findings:
     """A method trained for a few steps, and examined."""
     spec = preset(name, data=data, **symbols).with_fields(steps=steps, batch_size=8, seed=seed, log_every=1)
-    return examine(train(spec, out=folder, progress=False), bootstrap=2)
+    return analyse(train(spec, out=folder, progress=False), bootstrap=2)
 
 
 @pytest.fixture(scope="session")

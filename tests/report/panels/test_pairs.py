@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 
 from hatchel.report.findings import Findings
-from hatchel.report.panels.pair_plots import PairPlots, best_known, top_two
+from hatchel.report.panels.pairs import best_known, pair_plots, top_two
 
 
 def test_means_below_and_samples_above_the_diagonal(found: Findings) -> None:
-    drawing = PairPlots().draw(found)
+    drawing = pair_plots(found)
     assert drawing is not None
     order = found.dimensions.order.tolist()
     axes = drawing.figures["pairs"].axes
@@ -22,7 +22,7 @@ def test_means_below_and_samples_above_the_diagonal(found: Findings) -> None:
 
 
 def test_each_factor_has_the_two_that_know_most_of_it(found: Findings) -> None:
-    drawing = PairPlots().draw(found)
+    drawing = pair_plots(found)
     assert drawing is not None
     shares = found.dimensions.shares
     assert shares is not None

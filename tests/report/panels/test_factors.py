@@ -3,10 +3,26 @@ from __future__ import annotations
 import numpy as np
 
 from hatchel.data.factors import Factor, FactorSpace
+from hatchel.metrics import disintegration
 from hatchel.metrics.probe import Probe
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
-from hatchel.report.panels.factor_plots import FactorPlots, chosen, curve, plane, views
+from hatchel.report.panels.factors import chosen, curve, factor_plots, plane, views
+from hatchel.report.panels.factors import disintegration as disintegration_panel
+
+
+def test_bars_are_the_effective_numbers(found: Findings) -> None:
+    drawing = disintegration_panel(found)
+    assert drawing is not None
+    (axes,) = drawing.figures["disintegration"].axes
+    score = disintegration(found.encoded.mean, found.probe.values, names=("x", "y"))
+    assert [bar.get_width() for bar in axes.patches] == [score.parts[n]["effective_number"] for n in ("x", "y")]
+    for text, name in zip(axes.texts, ("x", "y"), strict=True):
+        part = score.parts[name]
+        assert text.get_text().startswith(", ".join(part["carriers"][:4]))
+        assert f"gap {part['gap']:.2f}" in text.get_text()
+    assert f"the mean is {score.value:.2f}" in drawing.caption
+
 
 RAMP = tuple(float(v) for v in range(3))
 
@@ -35,7 +51,7 @@ def test_means_at_each_value_and_at_each_point() -> None:
 
 
 def test_the_figure_shows_the_means_over_the_grid(found: Findings) -> None:
-    drawing = FactorPlots().draw(found)
+    drawing = factor_plots(found)
     assert drawing is not None
     axes = drawing.figures["factor_plots"].axes
     rows = chosen(found.dimensions)

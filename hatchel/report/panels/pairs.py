@@ -17,8 +17,8 @@ from hatchel.metrics.information import Float
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.fits import squared_correlations
-from hatchel.report.panels.panel import Drawing, Panel
-from hatchel.report.style import ACCENT, INK, SCALE, SMALL, WIDE, bare, sheet
+from hatchel.report.panels.panel import Drawing, panel
+from hatchel.report.style import ACCENT, INK, SCALE, SMALL, WIDE, bare, new_figure, small_multiples, title
 
 ROWS = 5
 """Dimensions in the grid of all pairs."""
@@ -28,40 +28,32 @@ DOTS = 150
 """Dots per inch of the points, which are pixels even in an SVG: thousands of vector points make a page slow."""
 
 
-class PairPlots(Panel):
+@panel("Pairs of dimensions", place=81, wide=True)
+def pair_plots(found: Findings) -> Drawing | None:
     """All pairs of the most informative dimensions, means and samples (RTC-VAE 2020, Figs. 5 to 7 and 14 to 16)."""
-
-    title = "Pairs of dimensions"
-    place = 81
-    wide = True
-
-    def draw(self, found: Findings) -> Drawing | None:
-        """Where at least two real coordinates are to be seen."""
-        rows = found.dimensions.real[:ROWS].tolist()
-        if len(rows) < 2:
-            return None
-        factor = best_known(found.dimensions, rows)
-        name = None if factor is None else found.dimensions.factors[factor]
-        colour = f", coloured by {name} from its first value (blue) to its last (orange)" if name else ""
-        tc = {h: found.scores[h].value for h in ("tc_mean", "tc_sample") if h in found.scores}
-        caption = (
-            f"Below the diagonal the posterior means, above it samples z ~ q(z|x){colour}; on it the means' counts."
+    rows = found.dimensions.real[:ROWS].tolist()
+    if len(rows) < 2:
+        return None
+    factor = best_known(found.dimensions, rows)
+    name = None if factor is None else found.dimensions.factors[factor]
+    colour = f", coloured by {name} from its first value (blue) to its last (orange)" if name else ""
+    tc = {h: found.scores[h].value for h in ("tc_mean", "tc_sample") if h in found.scores}
+    caption = f"Below the diagonal the posterior means, above it samples z ~ q(z|x){colour}; on it the means' counts."
+    if len(tc) == 2:
+        caption += (
+            f" Gaussian total correlation of all coordinates: TC_mean {tc['tc_mean']:.3f}, TC_sample "
+            f"{tc['tc_sample']:.3f} nats. Where the first is much larger, samples look independent only because "
+            "their noise hides how the means depend on each other. It sees correlation alone: shapes that are "
+            "uncorrelated but not independent (a ring, a cross) show only here."
         )
-        if len(tc) == 2:
-            caption += (
-                f" Gaussian total correlation of all coordinates: TC_mean {tc['tc_mean']:.3f}, TC_sample "
-                f"{tc['tc_sample']:.3f} nats. Where the first is much larger, samples look independent only because "
-                "their noise hides how the means depend on each other. It sees correlation alone: shapes that are "
-                "uncorrelated but not independent (a ring, a cross) show only here."
-            )
-        figures = {"pairs": pair_grid(found, rows, factor)}
-        if found.dimensions.shares is not None:
-            figures["pairs_by_factor"] = factor_pairs(found)
-            caption += (
-                " Second figure: for each factor the two dimensions that know most of it, coloured by the factor, with "
-                "the share of each, and their correlation."
-            )
-        return Drawing(figures, caption)
+    drawn = {"pairs": pair_grid(found, rows, factor)}
+    if found.dimensions.shares is not None:
+        drawn["pairs_by_factor"] = factor_pairs(found)
+        caption += (
+            " Second figure: for each factor the two dimensions that know most of it, coloured by the factor, with "
+            "the share of each, and their correlation."
+        )
+    return Drawing(drawn, caption)
 
 
 def best_known(dimensions: Dimensions, rows: list[int]) -> int | None:
@@ -85,7 +77,7 @@ def drawn_pairs(
 ) -> Figure:
     """Means (n, D) below the diagonal, samples above it, counts of the means on it."""
     count = len(names)
-    figure = sheet(0.82 * WIDE, WIDE, fitted=False)
+    figure = new_figure(0.82 * WIDE, WIDE, fitted=False)
     figure.set_dpi(DOTS)
     figure.subplots_adjust(left=0.08, right=0.99, top=0.99, bottom=0.07, wspace=0.38, hspace=0.3)
     panels = figure.subplots(count, count, squeeze=False)
@@ -114,24 +106,19 @@ def factor_pairs(found: Findings) -> Figure:
     varying = [int(k) for k in found.probe.varying]
     some = slice(None, None, max(1, math.ceil(found.probe.n / POINTS)))
     columns = max(3, len(varying)) if len(varying) <= 5 else 4
-    rows = math.ceil(len(varying) / columns)
-    figure = sheet(9.4 / columns * rows, WIDE)
+    figure, panels = small_multiples(len(varying), columns, 9.4 / columns, margin=0, width=WIDE)
     figure.set_dpi(DOTS)
-    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for axes, k in zip(panels, varying, strict=False):
+    for axes, k in zip(panels, varying, strict=True):
         first, second = top_two(dimensions, k)
         a, b = (found.probe.codes[:, dimensions.column(d)] for d in (first, second))
-        bare(axes)
         _points(axes, a[some], b[some], found.probe.classes[some, k])
         assert dimensions.shares is not None
         correlation = _correlation(a, b)
-        axes.set_title(f"{dimensions.factors[k]} · corr {correlation:.2f}", loc="left", color=INK, fontsize=SMALL + 1)
+        title(axes, f"{dimensions.factors[k]} · corr {correlation:.2f}", SMALL + 1)
         axes.set_xlabel(f"{dimensions.name(first)} · {dimensions.shares[first, k]:.2f}")
         axes.set_ylabel(f"{dimensions.name(second)} · {dimensions.shares[second, k]:.2f}")
         axes.xaxis.set_major_locator(MaxNLocator(3))
         axes.yaxis.set_major_locator(MaxNLocator(4))
-    for axes in panels[len(varying) :]:
-        axes.set_visible(False)
     return figure
 
 

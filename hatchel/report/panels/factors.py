@@ -1,4 +1,4 @@
-"""Every active dimension against every factor."""
+"""Factors: how many dimensions carry each, and every active dimension against every factor."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from hatchel.data.factors import Factor, FactorSpace
+from hatchel.metrics._disintegration import Disintegration
 from hatchel.metrics.information import Float
 from hatchel.metrics.probe import Probe
+from hatchel.metrics.score import Score
+from hatchel.report import figures
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.fits import factor_grid
-from hatchel.report.panels.panel import Drawing, Panel
-from hatchel.report.style import ACCENT, INK, SCALE, SMALL, WIDE, bare, sheet
+from hatchel.report.panels.panel import Drawing, panel
+from hatchel.report.style import ACCENT, INK, SCALE, SMALL, WIDE, bare, new_figure
 
 ROWS = 8
 """Dimensions at most."""
@@ -24,28 +27,78 @@ WORDS = 12
 """Values of a discrete factor that are named below its column."""
 
 
-class FactorPlots(Panel):
+@panel("Continuous factors and their best active dimension", place=40)
+def positions(found: Findings) -> Drawing | None:
+    """A line for each factor that has an order."""
+    if not found.fits:
+        return None
+    caption = (
+        "Mean of the dimension at each value of the factor, with one standard deviation over everything else. "
+        "R² is that of a straight line."
+    )
+    return Drawing({"positions": figures.factor_fits(found.fits)}, caption)
+
+
+@panel("Factor disintegration", place=50)
+def disintegration(found: Findings) -> Drawing | None:
+    """How many dimensions carry each factor (Cheng et al. 2020, Sec. 6.3)."""
+    if found.dimensions.shares is None or not len(found.probe.varying):
+        return None
+    metric = Disintegration()
+    score = found.stored.measure("mean", [metric], bootstrap=0)[metric.variant]
+    caption = (
+        "Effective number of the dimensions that carry a factor: 1 where one dimension has it alone; the mean is "
+        f"{score.value:.2f}. A carrier has at least {metric.threshold:.0%} of the largest share of the factor's "
+        "entropy. Beside each bar: the carriers, the gap between the two largest shares, and how much the carriers "
+        "depend on each other (0: independent, so that the factor has fallen apart although the dimensions are "
+        "independent)."
+    )
+    return Drawing({"disintegration": disintegration_figure(score)}, caption)
+
+
+def disintegration_figure(score: Score) -> Figure:
+    """A bar for each factor, with its carriers."""
+    names = list(score.parts)
+    numbers = np.array([score.parts[name]["effective_number"] for name in names])
+    figure = new_figure(0.42 * len(names) + 0.6)
+    axes = bare(figure.subplots(), grid="x")
+    axes.barh(np.arange(len(names)), numbers, height=0.6, color=ACCENT)
+    axes.axvline(1, color=INK, alpha=0.5, linewidth=0.9, linestyle=(0, (3, 3)))
+    widest = max(float(numbers.max()), 1.0)
+    for row, name in enumerate(names):
+        part = score.parts[name]
+        carriers = part["carriers"]
+        listed = ", ".join(carriers[:4]) + (f" + {len(carriers) - 4}" if len(carriers) > 4 else "")
+        text = f"{listed}\ngap {part['gap']:.2f}"
+        text += f", dependence {part['dependence']:.2f}" if len(carriers) > 1 else ""
+        axes.annotate(text, (float(numbers[row]), row), (5, 0), textcoords="offset points", va="center",
+                      fontsize=SMALL - 1, color=INK)  # fmt: skip
+    axes.set_yticks(np.arange(len(names)), names)
+    axes.invert_yaxis()
+    axes.set_xlim(0, widest * 1.65)
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("effective number of carriers")
+    return figure
+
+
+@panel("Dimensions against factors", place=80, wide=True)
+def factor_plots(found: Findings) -> Drawing | None:
     """What value a dimension takes on average at every value of a factor (Chen et al. 2018, Fig. 7)."""
-
-    title = "Dimensions against factors"
-    place = 80
-    wide = True
-
-    def draw(self, found: Findings) -> Drawing | None:
-        """Where factors are known and there is a real coordinate."""
-        space = found.run.data.space
-        rows = chosen(found.dimensions)
-        if space is None or not rows or not len(found.probe.varying):
-            return None
-        columns = views(space, found.probe)
-        caption = (
-            "Rows: dimensions, the most informative first. Line: the mean of the dimension at each value of one "
-            "factor, over all others; band: one standard deviation. A dimension that stands for one factor varies in "
-            "one column only. All columns of a row share one scale."
-        )
-        if any(len(view) == 2 for view in columns):
-            caption += " For the two coordinates of a place: the mean at each point, from low (blue) to high (orange)."
-        return Drawing({"factor_plots": factor_figure(found.probe, space, found.dimensions, rows, columns)}, caption)
+    space = found.run.data.space
+    rows = chosen(found.dimensions)
+    if space is None or not rows or not len(found.probe.varying):
+        return None
+    columns = views(space, found.probe)
+    caption = (
+        "Rows: dimensions, the most informative first. Line: the mean of the dimension at each value of one "
+        "factor, over all others; band: one standard deviation. A dimension that stands for one factor varies in "
+        "one column only. All columns of a row share one scale."
+    )
+    if any(len(view) == 2 for view in columns):
+        caption += " For the two coordinates of a place: the mean at each point, from low (blue) to high (orange)."
+    return Drawing({"factor_plots": factor_figure(found.probe, space, found.dimensions, rows, columns)}, caption)
 
 
 def chosen(dimensions: Dimensions) -> list[int]:
@@ -100,7 +153,7 @@ def factor_figure(
     probe: Probe, space: FactorSpace, dimensions: Dimensions, rows: list[int], columns: list[tuple[int, ...]]
 ) -> Figure:
     """Dimensions down, factors across."""
-    figure = sheet(1.05 * len(rows) + 0.45, WIDE)
+    figure = new_figure(1.05 * len(rows) + 0.45, WIDE)
     panels = figure.subplots(len(rows), len(columns), squeeze=False)
     values = np.asarray(probe.values)
     for r, d in enumerate(rows):

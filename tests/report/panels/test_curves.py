@@ -9,7 +9,7 @@ import torch
 
 from hatchel.metrics import mig
 from hatchel.report.findings import Findings
-from hatchel.report.panels.diffusion import Diffusion, information_over_steps, information_terms
+from hatchel.report.panels.curves import diffusion, information_over_steps, information_terms
 from hatchel.training.checkpoint import save
 from hatchel.training.events import read_events
 from hatchel.training.run import TrainedRun
@@ -53,8 +53,8 @@ def test_terms_are_those_of_the_loss_but_the_reconstruction(found: Findings) -> 
 
 
 def test_the_page_says_which_steps_there_are(found: Findings) -> None:
-    drawing = Diffusion().draw(found)
+    drawing = diffusion(found)
     assert drawing is not None
     assert "0 (rebuilt from the seed) and the kept checkpoints, 30; older ones were not kept" in drawing.caption
     untrained = TrainedRun(found.run.folder, found.run.description, found.run.model, 0)
-    assert Diffusion().draw(dataclasses.replace(found, run=untrained)) is None
+    assert diffusion(dataclasses.replace(found, run=untrained)) is None

@@ -1,4 +1,4 @@
-"""Album: every figure of a report as files in a folder, and the animated traversals."""
+"""Figure export: every figure of a report as files in a folder, and the animated traversals."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from hatchel.core.files import writable_folder, write_text
 from hatchel.report.animation import animations, write_animation
 from hatchel.report.comparison import Comparison
 from hatchel.report.findings import Findings
-from hatchel.report.panels.panel import Shown
+from hatchel.report.panels.panel import DrawnPanel
 from hatchel.report.style import png, standalone_svg
 
 
-def checked_album(folder: Path) -> Path:
+def checked_folder(folder: Path) -> Path:
     """A folder that can be written to, or why not, before any work is done."""
     if folder.exists() and not folder.is_dir():
         raise HatchelError(f"{folder}: is a file; --figures names a folder")
     return writable_folder(folder)
 
 
-def write_figures(folder: Path, panels: Sequence[Shown]) -> list[Path]:
+def write_figures(folder: Path, panels: Sequence[DrawnPanel]) -> list[Path]:
     """NAME.png and NAME.svg of every figure, on white."""
     written: list[Path] = []
     for panel in panels:

@@ -1,4 +1,4 @@
-"""Mutual information over training."""
+"""Curves: the loss and its terms, and the mutual information with each factor, over training."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import torch
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file
@@ -20,8 +19,8 @@ from hatchel.metrics.probe import Probe
 from hatchel.report import figures
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
-from hatchel.report.panels.panel import Drawing, Panel
-from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, bare, sheet
+from hatchel.report.panels.panel import Drawing, panel
+from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, bare, small_multiples, step_axis, title
 from hatchel.training.checkpoint import checkpoints
 from hatchel.training.events import read_events
 from hatchel.training.model import System
@@ -33,32 +32,39 @@ LINES = 3
 """Dimensions that have a colour and a name: those that know most at the end."""
 
 
-class Diffusion(Panel):
+@panel("Loss and terms over the steps", place=60)
+def losses(found: Findings) -> Drawing | None:
+    """What training reported of itself."""
+    events = read_events(found.run.folder) if found.run.steps else []
+    if not events:
+        return None
+    symbols = {name: entry.term.symbol() for name, entry in found.run.spec.objective.items()}
+    first = f"the first {figures.SETTLED:.0%} of the steps may leave the frame"
+    caption = f"Unweighted batch means in nats per item; {first}."
+    return Drawing({"losses": figures.losses(events, symbols)}, caption)
+
+
+@panel("Information over training", place=61)
+def diffusion(found: Findings) -> Drawing | None:
     """How the information about each factor moves between dimensions while the run trains."""
-
-    title = "Information over training"
-    place = 61
-
-    def draw(self, found: Findings) -> Drawing | None:
-        """Of a run that was trained and whose factors are known."""
-        if found.dimensions.shares is None or not found.run.steps or not len(found.probe.varying):
-            return None
-        shares = information_over_steps(found)
-        kept = [step for step in shares.steps.tolist() if step]
-        caption = (
-            f"I(z_d; v_k) / H(v_k) at the steps of which weights are at hand: 0 (rebuilt from the seed) and the kept "
-            f"checkpoints, {', '.join(f'{s:,}' for s in kept)}"
-        )
-        caption += (
-            "; older ones were not kept, so the way between is not known (keep_checkpoints=20 keeps more). "
-            if len(kept) <= 2
-            else ". "
-        )
-        caption += f"In colour: the {LINES} dimensions that know most of a factor at the end."
-        terms = information_terms(found)
-        if terms:
-            caption += " Last: the information terms of the loss at every logged step, in nats."
-        return Drawing({"information_over_training": diffusion_figure(found.dimensions, shares, terms)}, caption)
+    if found.dimensions.shares is None or not found.run.steps or not len(found.probe.varying):
+        return None
+    shares = information_over_steps(found)
+    kept = [step for step in shares.steps.tolist() if step]
+    caption = (
+        f"I(z_d; v_k) / H(v_k) at the steps of which weights are at hand: 0 (rebuilt from the seed) and the kept "
+        f"checkpoints, {', '.join(f'{s:,}' for s in kept)}"
+    )
+    caption += (
+        "; older ones were not kept, so the way between is not known (keep_checkpoints=20 keeps more). "
+        if len(kept) <= 2
+        else ". "
+    )
+    caption += f"In colour: the {LINES} dimensions that know most of a factor at the end."
+    terms = information_terms(found)
+    if terms:
+        caption += " Last: the information terms of the loss at every logged step, in nats."
+    return Drawing({"information_over_training": diffusion_figure(found.dimensions, shares, terms)}, caption)
 
 
 @dataclass(frozen=True)
@@ -116,35 +122,26 @@ def _shares(found: Findings, system: System, items: torch.Tensor, step: int) -> 
 def diffusion_figure(dimensions: Dimensions, shares: Shares, terms: Mapping[str, tuple[Float, Float]]) -> Figure:
     """A panel a factor, a line a dimension; then the terms."""
     varying = [k for k in range(len(dimensions.factors)) if not np.isnan(shares.values[-1, :, k]).all()]
-    count = len(varying) + bool(terms)
-    columns = min(2, count)
-    rows = math.ceil(count / columns)
-    figure = sheet(1.5 * rows + 0.2)
-    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
+    figure, panels = small_multiples(len(varying) + bool(terms), 2, 1.5)
+    legend = dict(figures.LEGEND) | {"fontsize": SMALL - 1, "handlelength": 1.0}
     for axes, k in zip(panels, varying, strict=False):
-        bare(axes, grid="y")
-        last = shares.values[-1, :, k]
-        order = np.argsort(-last, kind="stable").tolist()
+        order = np.argsort(-shares.values[-1, :, k], kind="stable").tolist()
         for d in order[LINES:]:
             axes.plot(shares.steps, shares.values[:, d, k], color=INK, alpha=0.25, linewidth=0.8)
         for d, colour in zip(order[:LINES], (ACCENT, *OTHERS[1:]), strict=False):
             axes.plot(shares.steps, shares.values[:, d, k], "o-", color=colour, linewidth=1.4, markersize=2.5,
                       label=dimensions.name(d))  # fmt: skip
-        axes.legend(loc="upper left", **(dict(figures.LEGEND) | {"fontsize": SMALL - 1, "handlelength": 1.0}))
+        axes.legend(loc="upper left", **legend)
         axes.set_ylim(0, max(0.1, 1.35 * float(np.nanmax(shares.values[:, :, k]))))
-        axes.set_title(dimensions.factors[k], loc="left", color=INK, fontsize=SMALL, pad=4)
+        title(axes, dimensions.factors[k], SMALL)
     if terms:
-        axes = bare(panels[len(varying)], grid="y")
         for (name, (steps, values)), colour in zip(terms.items(), (ACCENT, *OTHERS), strict=False):
-            axes.plot(steps, values, color=colour, linewidth=1.2, label=name)
-        axes.legend(loc="best", **(dict(figures.LEGEND) | {"fontsize": SMALL - 1, "handlelength": 1.0}))
-        axes.set_title("terms of the loss, nats", loc="left", color=INK, fontsize=SMALL, pad=4)
-    for axes in panels[:count]:
-        axes.xaxis.set_major_locator(MaxNLocator(3, integer=True))
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        axes.yaxis.set_major_locator(MaxNLocator(4))
-    for axes in panels[max(0, count - columns) : count]:
+            panels[-1].plot(steps, values, color=colour, linewidth=1.2, label=name)
+        panels[-1].legend(loc="best", **legend)
+        title(panels[-1], "terms of the loss, nats", SMALL)
+    for axes in panels:
+        bare(axes, grid="y")
+        step_axis(axes)
+    for axes in panels[-2:]:
         axes.set_xlabel("steps")
-    for axes in panels[count:]:
-        axes.set_visible(False)
     return figure

@@ -1,4 +1,4 @@
-"""Poster: traversals and scores of one run in a single picture, for a README or a slide."""
+"""Summary figure: traversals and scores of one run in a single picture, for a README or a slide."""
 
 from __future__ import annotations
 
@@ -8,23 +8,19 @@ from matplotlib.figure import Figure
 
 from hatchel.report.figures import LEGEND, show_scores
 from hatchel.report.findings import HEADLINES, Control, Findings
-from hatchel.report.pictures import show_rows, traversal_labels, traversals
-from hatchel.report.style import INK, NORMAL
+from hatchel.report.pictures import show_rows, traversal_labels, traversed
+from hatchel.report.style import INK, NORMAL, styled
 
 INCHES, DPI = 12.0, 100
 """1200 pixels wide."""
 ROWS = 7
-"""Dimensions shown at most; only those that say anything."""
+"""Dimensions shown at most; only those that carry information."""
 
 
-def bounded(found: Findings) -> list[str]:
-    """Keys of the headline scores this run has that lie between 0 and 1."""
-    return [h.key for h in HEADLINES if h.key in found.scores and not h.lower_is_better]
-
-
-def poster(found: Findings, controls: Sequence[Control], name: str) -> Figure:
+@styled
+def summary_figure(found: Findings, controls: Sequence[Control], name: str) -> Figure:
     """Traversals on the left, ordered by information; on the right the scores beside those of the controls."""
-    images, counts = traversals(found.run, found, min(ROWS, max(5, len(found.dimensions.active))))
+    images, counts = traversed(found.run, found, min(ROWS, max(5, len(found.dimensions.active))))
     rows, columns, height, width = images.shape[:4]
     tall = max(4.2, 0.53 * INCHES * rows * height / (columns * width) + 0.7)
     figure = Figure(figsize=(INCHES, tall), facecolor="white", layout="constrained")
@@ -33,7 +29,7 @@ def poster(found: Findings, controls: Sequence[Control], name: str) -> Figure:
     show_rows(left, images, traversal_labels(found.dimensions, len(images)), counts)
     left.set_anchor("NW")
     left.set_title("One dimension a row: the factor it follows, its information in nats", **_TITLE)
-    keys = bounded(found)
+    keys = found.bounded
     labels = [h.label.replace("DCI disentanglement", "DCI") for h in HEADLINES if h.key in keys]
     labels += [f"R² {fit.factor}" for fit in found.fits]
     sources = {name: found, **{c.name: c.findings for c in controls}}

@@ -3,10 +3,9 @@ from __future__ import annotations
 import numpy as np
 
 from hatchel.report.findings import Findings
-from hatchel.report.panels.prior_samples import PriorSamples, sample_rows
-from hatchel.report.pictures import to_bytes
+from hatchel.report.panels.images import prior_samples, sample_rows
+from hatchel.report.pictures import to_bytes, typical
 from hatchel.report.priors import prior_codes
-from hatchel.report.traversal import typical
 
 
 def test_images_are_decoded_draws(found: Findings) -> None:
@@ -30,6 +29,6 @@ def test_each_group_is_drawn_alone(mixed: Findings) -> None:
     code = np.tile(typical(mixed.probe.codes, mixed.dimensions), (3, 1))
     code[:, 3:] = prior_codes(mixed.run, mixed.dimensions.sites, 6)[:3, 3:]
     assert np.abs(rows["style alone"].astype(int) - to_bytes(mixed.run.decode(code))).max() <= 1
-    drawing = PriorSamples().draw(mixed)
+    drawing = prior_samples(mixed)
     assert drawing is not None
     assert "as the run has learned it" in drawing.caption
