@@ -12,8 +12,8 @@ from hatchel.evaluation.evaluation import ITEMS
 from hatchel.methods.method import preset
 from hatchel.report.findings import Control, Findings, analyse
 from hatchel.report.page import training_seconds, write_report
-from hatchel.report.poster import DPI, poster
 from hatchel.report.style import png
+from hatchel.report.summary_figure import DPI, summary_figure
 from hatchel.training.loop import Stopped
 from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import Adam, RunSpec, build
@@ -25,8 +25,6 @@ QUICKSTART = preset("beta_vae", beta=4.0, data=DATA).with_fields(
 """What is trained."""
 CONTROL = QUICKSTART.with_fields(name="vae", objective=preset("vae", data=DATA).objective)
 """The same network without the method; both together must fit into six minutes on two cores."""
-BOOTSTRAP = 200
-"""Replicates at most; a slow metric takes fewer and says so."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def quickstart(
     spec: RunSpec = QUICKSTART,
     control: RunSpec = CONTROL,
     items: int = ITEMS,
-    bootstrap: int = BOOTSTRAP,
+    bootstrap: int | None = None,
     force: bool = False,
     progress: bool = True,
     say: Callable[[str], None] = print,
@@ -77,7 +75,7 @@ def quickstart(
     )
     write_json(out / "scores.json", scores(found, controls))
     picture = out / "traversals.png"
-    picture.write_bytes(png(poster(found, controls, model.spec.name), DPI))
+    picture.write_bytes(png(summary_figure(found, controls, model.spec.name), DPI))
     report = write_report(found, out / "report.html", controls)
     seconds = training_seconds(model) + training_seconds(plain)
     return Quickstart(found, controls, report, out / "scores.json", picture, seconds)
@@ -89,8 +87,10 @@ def scores(found: Findings, controls: tuple[Control, ...]) -> dict[str, object]:
 
 
 def untrained(run: TrainedRun) -> TrainedRun:
-    """The run's network with the weights it started from."""
-    return TrainedRun(run.folder, run.description, build(run.spec, run.shape).model, 0)
+    """The run's network with the weights it started from, with a folder of its own for its evaluation."""
+    found = TrainedRun(run.folder / "control" / "untrained", run.description, build(run.spec, run.shape).model, 0)
+    found._data = run.data  # pyright: ignore[reportPrivateUsage]
+    return found
 
 
 def _trained(spec: RunSpec, folder: Path, force: bool, progress: bool) -> TrainedRun:

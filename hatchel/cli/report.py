@@ -21,9 +21,12 @@ def report(
         typer.Option(help="A folder for all figures as PNG and SVG, and traversals as GIF and WebP."),
     ] = None,
     items: Annotated[int, typer.Option("--items", "-n", min=10, help="Items of the data that are encoded.")] = 15_000,
-    bootstrap: Annotated[int, typer.Option(min=0, help="Replicates at most for 95 % intervals; 0: none.")] = 200,
-    seed: Annotated[int, typer.Option(help="Of the items drawn and of every classifier.")] = 0,
-    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
+    bootstrap: Annotated[
+        int | None,
+        typer.Option(min=0, help="Replicates at most for 95 % intervals; 0: none; by default those that are stored."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Random seed of the items drawn and of every classifier.")] = 0,
+    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")] = None,
 ) -> None:
     """Write one self-contained HTML page about a run, or one that compares several.
 
@@ -48,7 +51,7 @@ def report(
     print(f"Report: {target}")
 
 
-def _one(run: TrainedRun, target: Path, folder: Path | None, items: int, seed: int, bootstrap: int) -> None:
+def _one(run: TrainedRun, target: Path, folder: Path | None, items: int, seed: int, bootstrap: int | None) -> None:
     from hatchel.core.files import write_text
     from hatchel.report.figure_export import write_animations, write_figures
     from hatchel.report.findings import analyse
@@ -63,7 +66,9 @@ def _one(run: TrainedRun, target: Path, folder: Path | None, items: int, seed: i
         print(f"Figures: {len(written)} files in {folder}")
 
 
-def _several(runs: list[TrainedRun], target: Path, folder: Path | None, items: int, seed: int, bootstrap: int) -> None:
+def _several(
+    runs: list[TrainedRun], target: Path, folder: Path | None, items: int, seed: int, bootstrap: int | None
+) -> None:
     from hatchel.core.files import write_text
     from hatchel.report.comparison import compare
     from hatchel.report.comparison_figures import comparison_panels

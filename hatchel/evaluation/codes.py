@@ -8,6 +8,7 @@ anew are never taken for those of the old one.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sys
 from collections.abc import Mapping, Sequence
@@ -103,7 +104,7 @@ def encodings(
     raw, inner = _encode(run, chosen, seed, layers)
     if store:
         _write(run, names[-1], chosen, raw, inner)
-    return Encodings(chosen, tuple(_assembled(level) for level in raw), inner)
+    return Encodings(chosen, tuple(level_codes(level) for level in raw), inner)
 
 
 def weights_digest(run: TrainedRun) -> str:
@@ -115,9 +116,10 @@ def weights_digest(run: TrainedRun) -> str:
     return digest.hexdigest()[:12]
 
 
-def not_stored(path: Path, error: OSError) -> None:
-    """Report on stderr that a result is complete but could not be kept."""
-    print(f"hatchel: {path} cannot be written ({error.strerror}): the result is not stored", file=sys.stderr)
+@functools.cache  # once per folder
+def not_stored(folder: Path, reason: str) -> None:
+    """Report on stderr that the results are complete but could not be kept."""
+    print(f"hatchel: {folder}: cannot be written ({reason}); codes and scores are not stored", file=sys.stderr)
 
 
 Arrays = dict[str, NDArray[Any]]
@@ -167,7 +169,8 @@ def level_arrays(posteriors: Sequence[Posterior], seed: int, level: int) -> Arra
     return found
 
 
-def _assembled(arrays: Mapping[str, NDArray[Any]]) -> Codes:
+def level_codes(arrays: Mapping[str, NDArray[Any]]) -> Codes:
+    """The arrays of one level as codes."""
     mean, std, sample, real = (arrays[name] for name in ("mean", "std", "sample", "real"))
     if len(real) == mean.shape[1]:
         return Codes(mean, std, sample, noise=arrays.get("noise"))
@@ -191,7 +194,7 @@ def _read(path: Path, levels: int, layers: bool) -> Encodings | None:
         order = sorted(inner, key=lambda name: int(name.partition(".")[0]))
         return Encodings(
             found["items"],
-            tuple(_assembled(part) for part in parts),
+            tuple(level_codes(part) for part in parts),
             {name.partition(".")[2]: inner[name] for name in order},
         )
     except (OSError, SafetensorError, KeyError, IndexError, ValueError):
@@ -217,4 +220,4 @@ def _write(
             if old.stem.rpartition("-")[2] != path.stem.rpartition("-")[2]:
                 old.unlink(missing_ok=True)
     except OSError as error:
-        not_stored(path, error)
+        not_stored(run.folder, error.strerror or str(error))

@@ -200,8 +200,7 @@ class StoredScores:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_json(path, Evaluation({n: self._scores[n] for n in order}, self.settings).to_dict())
         except OSError as error:
-            not_stored(path, error)
-            self.store = False  # said once
+            not_stored(self.run.folder, error.strerror or str(error))
 
 
 _POLICY = {"sap": (20, 3000), "dci": (8, 1500), "factor_vae_score": (50, 0), "elbo_terms": (0, 0)}

@@ -12,8 +12,8 @@ from safetensors.torch import save_file
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import updated
+from hatchel.export.endpoints import DecoderEndpoint, EncoderEndpoint
 from hatchel.export.folder import Exported, export_folder
-from hatchel.export.halves import DecoderHalf, EncoderHalf
 from hatchel.training.checkpoint import Description
 from hatchel.training.loop import choose_device
 from hatchel.training.run import TrainedRun
@@ -62,8 +62,8 @@ def write_files(run: TrainedRun, draft: Path) -> float:
     again = read(draft)
     worst = 0.0
     for level in range(run.levels):
-        for half in (EncoderHalf, DecoderHalf):
-            worst = max(worst, half(run, level).difference(half(again, level).expected, f"{half.noun} read back"))
+        for kind in (EncoderEndpoint, DecoderEndpoint):
+            worst = max(worst, kind(run, level).difference(kind(again, level).expected, f"{kind.noun} read back"))
     return worst
 
 

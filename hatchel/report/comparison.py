@@ -86,7 +86,7 @@ def compare(
     *,
     items: int = ITEMS,
     seed: int = 0,
-    bootstrap: int = 200,
+    bootstrap: int | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
     """Examine every run on the same items and take those together that differ only in their seed."""

@@ -154,7 +154,7 @@ def analyse(
 
 
 def level_dimensions(stored: StoredScores, probe: Probe, level: int = 0) -> Dimensions:
-    """What each variable of the code carries, follows and ranges over at one level; `probe` holds its posterior means."""
+    """What each site carries, follows and ranges over at one level; `probe` holds the posterior means there."""
     variables = sites(stored.run)
     terms = stored.information(level)
     per_coordinate = terms.parts["mutual_information_per_dimension"].values() if terms else ()

@@ -112,7 +112,7 @@ def title(axes: Axes, text: str, size: float = NORMAL) -> None:
 def svg(figure: Figure, name: str) -> str:
     """The figure as an SVG element for a page: text stays text, colours are the page's, ids start with `name`."""
     out = io.StringIO()
-    with matplotlib.rc_context(STYLE | {"svg.hashsalt": name}):
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None}, facecolor="none")
     text = out.getvalue()
     text = text[text.index("<svg") :]
@@ -135,7 +135,7 @@ def png(figure: Figure, dpi: int = 200) -> bytes:
 def standalone_svg(figure: Figure, name: str) -> str:
     """The figure as an SVG file of its own, on white, text as text."""
     out = io.StringIO()
-    with matplotlib.rc_context(STYLE | {"svg.hashsalt": name}):
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None}, facecolor="white")
     return out.getvalue()
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.server import application
+from hatchel.explorer.session import Session
 
 
 @pytest.fixture(scope="module")
-def client(connect: Callable[..., Any], gallery: Gallery) -> Any:
-    return connect(application(gallery))
+def client(connect: Callable[..., Any], session: Session) -> Any:
+    return connect(application(session))
 
 
 def test_a_body_without_a_length_is_counted(client: Any) -> None:
@@ -51,8 +51,8 @@ def test_other_pages_cannot_ask(client: Any) -> None:
         assert answer.status_code == status
 
 
-def test_beyond_this_machine_every_request_needs_the_token(connect: Callable[..., Any], gallery: Gallery) -> None:
-    app = application(gallery, host="0.0.0.0", token="right-token")
+def test_beyond_this_machine_every_request_needs_the_token(connect: Callable[..., Any], session: Session) -> None:
+    app = application(session, host="0.0.0.0", token="right-token")
     client = connect(app, "http://10.1.2.3:8765")
     for path in ("/", "/?token=wrong", "/explorer.js", "/explorer.js?token=right-token", "/?token=right-tokeñ"):
         assert client.get(path).status_code == 401

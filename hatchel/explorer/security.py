@@ -1,4 +1,4 @@
-"""Guard: what every request must pass before it is read, and the headers that every answer carries."""
+"""Security: what every request must pass before it is read, and the headers that every answer carries."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WILDCARDS = ("0.0.0.0", "::")
 COOKIE = "hatchel-explorer"
 
 
-class Guard:
+class Secured:
     """An application behind checks of its Host, Origin, token and size."""
 
     def __init__(self, inner: Application, *, host: str, token: str | None, limit: int) -> None:
@@ -46,7 +46,7 @@ class Guard:
             self.names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """As ASGI has it."""
+        """Answer a request, as ASGI defines it."""
         if scope["type"] == "lifespan":
             await self.inner(scope, receive, send)
             return
@@ -60,9 +60,9 @@ class Guard:
                 message["headers"] = [*message.get("headers", []), *extra]
             await send(message)
 
-        refusal = self._refusal(scope, headers)
-        if refusal is not None:
-            await _answer(scope, outward, *refusal)
+        refused = self._refused(scope, headers)
+        if refused is not None:
+            await _answer(scope, outward, *refused)
             return
         if self.token is not None and scope["path"] == "/" and scope["query_string"]:
             # From here on a cookie speaks for the browser, and the token leaves the address bar and the history.
@@ -75,7 +75,7 @@ class Guard:
     def _too_large(self) -> tuple[int, str]:
         return 413, f"the request is larger than {self.limit >> 20} MB; send less"
 
-    def _refusal(self, scope: MutableMapping[str, Any], headers: dict[str, str]) -> tuple[int, str] | None:
+    def _refused(self, scope: MutableMapping[str, Any], headers: dict[str, str]) -> tuple[int, str] | None:
         """Why a request is not let in."""
         host = headers.get("host", "")
         if not self._known(host):
@@ -155,7 +155,7 @@ async def _answer(
 
 
 def message_page(status: int, text: str) -> str:
-    """A page that says one thing."""
+    """A page with one message."""
     shown = html.escape(text)
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{status}</title>'

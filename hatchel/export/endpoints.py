@@ -1,4 +1,4 @@
-"""Halves: a run's encoder and decoder as networks from arrays to arrays, and the check of what was made of them."""
+"""Endpoints: a run's encoder and decoder as networks from arrays to arrays, and the check of what was made of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Call = Callable[[NDArray[Any]], Sequence[NDArray[Any]]]
 """An export, run: the input array to the output arrays."""
 
 
-class Half(nn.Module, ABC):
+class Endpoint(nn.Module, ABC):
     """Encoder or decoder of a run at one level of its latent, with what surrounds it: units, likelihood, posterior."""
 
     noun: str
@@ -90,7 +90,7 @@ def plain(model: Model) -> Model:
     return model
 
 
-class DecoderHalf(Half):
+class DecoderEndpoint(Endpoint):
     """z (n, D) -> E[x|z], images (n, C, H, W), or rows (n, F) in the data's own units and double precision."""
 
     noun = "decoder"
@@ -98,25 +98,21 @@ class DecoderHalf(Half):
 
     @property
     def outputs(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """`image` or `row`."""
         return (self.item,)
 
     def forward(self, z: Tensor) -> Tensor:
-        """As `Run.decode`, channels first."""
         mean = self.model.decode(z, self.level)
         return mean if self.images else mean * self.scale + self.centre
 
     def example(self, n: int, seed: int = 0) -> Tensor:
-        """Drawn from N(0, I)."""
         return torch.randn(n, self.run[0].spec.latent.width, generator=torch.Generator().manual_seed(seed))
 
     def expected(self, given: NDArray[Any]) -> Sequence[NDArray[Any]]:
-        """By `Run.decode`."""
         found = self.run[0].decode(given, self.level)
         return (found.transpose(0, 3, 1, 2) if self.images else found,)
 
 
-class EncoderHalf(Half):
+class EncoderEndpoint(Endpoint):
     """Images (n, C, H, W) in [0, 1], or rows (n, F) in the data's own units -> mean and deviation of q(z|x), (n, D)."""
 
     noun = "encoder"
@@ -124,22 +120,19 @@ class EncoderHalf(Half):
 
     @property
     def input(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """`image` or `row`."""
         return self.item
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """As `Run.posterior`."""
         scaled = x if self.images else ((x - self.centre) / self.scale).float()
         q = self.model.encode(scaled, self.steps, self.level)[0]
         return q.mean, q.variance.sqrt()
 
     def example(self, n: int, seed: int = 0) -> Tensor:
-        """Images of uniform noise; rows with the mean and spread of each column."""
+        # Images of uniform noise; rows with the mean and spread of each column.
         draw = torch.Generator().manual_seed(seed)
         if self.images:
             return torch.rand(n, *self.run[0].shape, generator=draw)
         return torch.randn(n, *self.run[0].shape, generator=draw, dtype=torch.float64) * self.scale + self.centre
 
     def expected(self, given: NDArray[Any]) -> Sequence[NDArray[Any]]:
-        """By `Run.posterior`."""
         return self.run[0].posterior(given.transpose(0, 2, 3, 1) if self.images else given, self.level)

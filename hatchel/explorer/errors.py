@@ -1,12 +1,12 @@
-"""Refusal: a request that is answered with a message and an HTTP status instead of a picture."""
+"""What is wrong with a request."""
 
 from __future__ import annotations
 
 from hatchel.core.errors import HatchelError
 
 
-class Refusal(HatchelError):
-    """What was wrong with a request, as one line for the page."""
+class RequestError(HatchelError):
+    """One line for the page, and an HTTP status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
