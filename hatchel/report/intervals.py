@@ -6,9 +6,10 @@ import dataclasses
 
 import numpy as np
 
+from hatchel.metrics.intervals import percentile_interval
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
-from hatchel.metrics.score import Interval, Score
+from hatchel.metrics.score import Score
 
 
 def subsampled(metric: Metric, probe: Probe, seed: int, replicates: int, rows: int) -> Score:
@@ -25,4 +26,5 @@ def subsampled(metric: Metric, probe: Probe, seed: int, replicates: int, rows: i
     parts = (probe.rows(np.sort(rng.choice(probe.n, rows, replace=False))) for _ in range(replicates))
     draws = np.array([metric.score(part, seed).value for part in parts])
     scaled = (draws - draws.mean()) * np.sqrt(rows / (probe.n - rows))
-    return dataclasses.replace(score, interval=Interval.of(scaled, score.value))
+    interval = percentile_interval(score.value, scaled, score.n)
+    return dataclasses.replace(score, interval=interval, replicates=replicates)

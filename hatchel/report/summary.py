@@ -58,7 +58,7 @@ def summary(found: Findings) -> list[Line]:
         score = found.scores.get(headline.key)
         if score is not None:
             beside = tuple(Cell.of(c.findings.scores.get(headline.key)) for c in found.controls)
-            count = score.interval.replicates if score.interval else 0
+            count = score.replicates
             how = f"subsamples of {headline.rows:,}" if headline.subsamples(found.probe.n) else "resamples"
             lines.append(Line(headline, Cell.of(score), score.n, f"{count} {how}" if count else "", beside))
     return lines

@@ -3,7 +3,7 @@ import pandas
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.metrics.files import archive_roles, read_columns
+from hatchel.metrics.files import read_columns, stored_roles
 
 values = np.arange(6.0).reshape(3, 2)
 
@@ -18,7 +18,7 @@ def test_every_format_gives_the_same_values(tmp_path):
         assert np.array_equal(read_columns(tmp_path / name, "codes").values, values)
     assert read_columns(tmp_path / "a.tsv", "codes").names == ("x", "y")
     assert read_columns(tmp_path / "a.parquet", "codes").names == ("x", "y")
-    assert archive_roles(tmp_path / "a.npz") == ("codes", "other")
+    assert stored_roles(tmp_path / "a.npz") == ("codes", "other")
 
 
 def test_factors_may_be_words_and_an_archive_may_name_them(tmp_path):

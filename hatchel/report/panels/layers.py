@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from hatchel.metrics._mig import MIG
 from hatchel.metrics._pairwise_nmi import PairwiseNMI
+from hatchel.metrics.heat_map import opacities
 from hatchel.metrics.score import Score
-from hatchel.report.figures import opacities
 from hatchel.report.findings import Findings
 from hatchel.report.panels.levels import REPLICATES, bars
 from hatchel.report.panels.panel import Drawing, Panel

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
-from scipy.stats import entropy
-
 from hatchel.metrics.solvers.importance import concentration, weighted_concentration
+from scipy.stats import entropy
 
 
 def test_rows_follow_scipys_entropy():

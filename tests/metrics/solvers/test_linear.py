@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
+from hatchel.metrics.solvers.linear import GRADIENT, logistic_accuracy, logistic_regression, one_against_rest_auc
 from scipy.stats import mannwhitneyu
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-
-from hatchel.metrics.solvers.linear import GRADIENT, logistic_accuracy, logistic_regression, one_against_rest_auc
 
 
 def data(classes, rows=400, seed=0):

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from hatchel.metrics.plot import RAMP, heat_maps, panels
 from PIL import Image
 
 from hatchel.core.errors import HatchelError
 from hatchel.metrics import Probe, measure
-from hatchel.metrics.plot import RAMP, heat_maps, panels
 
 
 def test_panels_show_information_over_entropy_and_shares_of_importance(grid, noise):
