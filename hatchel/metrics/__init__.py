@@ -1,8 +1,8 @@
 """Metrics: Specs, and the pure functions on arrays that are derived from them.
 
 `MIG(bins=10).score(probe)` and `hatchel.metrics.mig(codes, factors, bins=10)` are the same; `evaluate` measures all
-that the given arrays allow. A metric is one file `_mig.py`, with an underscore, so that importing the file never hides the
-function. Names are looked up when first used.
+that the given arrays allow. A metric is one file `_mig.py`, with an underscore, so that importing the file never hides
+the function. Names are looked up when first used.
 """
 
 from __future__ import annotations

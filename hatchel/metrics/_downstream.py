@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -63,6 +63,7 @@ class Downstream(Metric):
         if self.model == "boosting":
             from sklearn.ensemble import GradientBoostingClassifier  # slow to import
 
-            models = [GradientBoostingClassifier(random_state=int(rng.integers(2**31))) for _ in labels]
-            return [model.fit(codes, column).predict(test) for model, column in zip(models, labels, strict=True)]
+            build: Any = GradientBoostingClassifier
+            seed = int(rng.integers(2**31))
+            return [build(random_state=seed).fit(codes, column).predict(test) for column in labels]
         return [logistic_regression(codes, column).predict(test) for column in labels]

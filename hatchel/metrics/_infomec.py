@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hatchel.core.spec import Count, Share, local
@@ -75,7 +77,11 @@ class InfoMEC(Metric, kind="infomec"):
             return neighbour_information(codes, labels, self.neighbours, rng)
         from sklearn.feature_selection import mutual_info_classif  # slow to import
 
-        options = {"discrete_features": False, "n_neighbors": self.neighbours, "random_state": int(rng.integers(2**31))}
+        options: dict[str, Any] = {
+            "discrete_features": False,
+            "n_neighbors": self.neighbours,
+            "random_state": int(rng.integers(2**31)),
+        }
         return np.stack([mutual_info_classif(codes, column, **options) for column in labels.T], axis=1)
 
 

@@ -16,8 +16,9 @@ from hatchel.metrics.score import Score
 class InformationIsolation(Metric):
     """I(z_S; x) - sum_{i in S} I(z_i; x): 0 where the dimensions of S inform about different things.
 
-    Split Encoder 2019, Eq. 6. Equal to E_x KL(q(z_S|x) || prod q(z_i|x)) - KL(q(z_S) || prod q(z_i)): `conditional` and `marginal` in the parts.
-    The first is 0 for independent noise and -1/2 log det R_S for noise with the correlation matrix R.
+    Split Encoder 2019, Eq. 6. Equal to E_x KL(q(z_S|x) || prod q(z_i|x)) - KL(q(z_S) || prod q(z_i)): `conditional`
+    and `marginal` in the parts. The first is 0 for independent noise and -1/2 log det R_S for noise with the
+    correlation matrix R.
 
     >>> import numpy as np
     >>> from hatchel.metrics import information_isolation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def _fitted(codes: Float, labels: Labels, c: float) -> Callable[[Float, Labels],
     from sklearn.metrics import accuracy_score, balanced_accuracy_score  # slow to import
     from sklearn.svm import LinearSVC
 
-    options = {"C": c, "class_weight": "balanced", "dual": False, "tol": 1e-6, "max_iter": 100_000}
+    options: dict[str, Any] = {"C": c, "class_weight": "balanced", "dual": False, "tol": 1e-6, "max_iter": 100_000}
     models = np.array([[LinearSVC(**options).fit(z[:, None], v) for v in labels.T] for z in codes.T], dtype=object)
 
     def accuracies(codes: Float, labels: Labels) -> tuple[Float, Float]:

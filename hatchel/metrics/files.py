@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,9 @@ def read_columns(path: Path, role: str) -> Columns:
     if suffix not in (*ARRAYS, *TABLES):
         raise HatchelError(f"{role}: {path}: unknown file type {suffix!r}. Known: {', '.join((*ARRAYS, *TABLES))}")
     try:
-        return _array(path, role) if suffix in ARRAYS else _table(path, suffix, role)
+        if suffix in ARRAYS:
+            return _array(path, role)
+        return _parquet(path) if suffix == ".parquet" else _text(path, role)
     except HatchelError as error:
         raise HatchelError(f"{role}: {error}") from None
 
@@ -43,7 +46,9 @@ def stored_roles(path: Path) -> tuple[str, ...]:
 
 
 def _array(path: Path, role: str) -> Columns:
-    known = keys(path)
+    known: tuple[str, ...] = keys(path)
+    if not known:
+        raise HatchelError(f"{path}: holds no array")
     if role not in known and len(known) > 1:
         raise HatchelError(f"{path}: holds no array {role!r}. Known: {', '.join(sorted(known))}")
     names = opened(path, "names").all() if role == "factors" and "names" in known else None
@@ -51,33 +56,38 @@ def _array(path: Path, role: str) -> Columns:
     return Columns(values, None if names is None else tuple(str(n) for n in names))
 
 
-def _table(path: Path, suffix: str, role: str) -> Columns:
-    import pandas as pd  # slow to import
+def _parquet(path: Path) -> Columns:
+    import pandas  # slow to import
 
     try:
-        if suffix == ".parquet":
-            frame = pd.read_parquet(path)
-            return Columns(frame.to_numpy(), tuple(str(c) for c in frame.columns))
-        options: dict[str, Any] = {"header": None, "dtype": str, "keep_default_na": False, "encoding": "utf-8-sig"}
-        cells = pd.read_csv(path, sep="\t" if suffix == ".tsv" else ",", **options).to_numpy()
+        frame = pandas.read_parquet(path)
     except ImportError:
         raise HatchelError('parquet files need pyarrow: pip install "hatchel[data]"') from None
-    except (ValueError, OSError) as error:  # pandas' and Arrow's own errors are ValueErrors
-        raise HatchelError(f"{path}: not a readable table ({error})") from None
-    held = np.array([[isinstance(cell, str) for cell in row] for row in cells]).sum(axis=1)
-    for number in np.flatnonzero(held < len(cells[0])):  # a row that is too long is an error of pandas
-        raise HatchelError(f"{path}: row {number + 1} has {held[number]} cells, the first has {len(cells[0])}")
+    except (ValueError, OSError) as error:
+        raise HatchelError(f"{path}: not a readable parquet file ({error})") from None
+    return Columns(frame.to_numpy(), tuple(str(c) for c in frame.columns))
+
+
+def _text(path: Path, role: str) -> Columns:
+    """A table whose header is optional, which pandas cannot tell from the first row."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = [row for row in csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",") if row]
+    if not rows:
+        raise HatchelError(f"{path}: the file is empty")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            raise HatchelError(f"{path}: row {number} has {len(row)} cells, the first has {len(rows[0])}")
     # A first row without a single number is a header; a table of strings only must have one.
-    named = not any(_is_number(cell) for cell in cells[0])
-    body = cells[1:] if named else cells
+    named = not any(_is_number(cell) for cell in rows[0])
+    cells = np.array(rows[named:], dtype=np.str_).reshape(-1, len(rows[0]))
+    names = tuple(rows[0]) if named else None
     try:
-        body = body.astype(np.float64)
+        return Columns(cells.astype(np.float64), names)
     except ValueError:
-        if role != "factors":
-            bad = next(cell for cell in body.ravel() if not _is_number(cell))
-            raise HatchelError(f"{path}: expected numbers, got {bad!r}") from None
-        body = body.astype(np.str_)
-    return Columns(body, tuple(cells[0]) if named else None)
+        if role == "factors":
+            return Columns(cells, names)
+    bad = next(str(cell) for cell in cells.ravel() if not _is_number(cell))
+    raise HatchelError(f"{path}: expected numbers, got {bad!r}")
 
 
 def _is_number(cell: str) -> bool:

@@ -41,8 +41,8 @@ def draw_heat_map(axes: Axes, matrix: Float, rows: Sequence[str], columns: Seque
     for (r, c), value in np.ndenumerate(matrix):
         if numbers and np.isfinite(value):
             colour, alpha = "white" if abs(value) > 0.5 else INK, 1.0 if abs(value) >= 0.05 else 0.45
-            place = {"ha": "center", "va": "center", "fontsize": numbers}
-            axes.text(c + 0.5, r + 0.5, f"{value:.2f}", color=colour, alpha=alpha, **place)
+            cell = axes.text(c + 0.5, r + 0.5, f"{value:.2f}", ha="center", va="center", color=colour, alpha=alpha)
+            cell.set_fontsize(numbers)
     axes.set_yticks(np.arange(len(rows)) + 0.5, rows)
     crowded = sum(map(len, columns)) > 60 or max(map(len, columns)) * len(columns) > 80
     angle, side = (45, "left") if crowded else (0, "center")

@@ -9,7 +9,7 @@ from hatchel.metrics.inputs import Labels
 
 
 def logistic_regression(
-    codes: Float, labels: Labels, c: float = 1.0, *, balanced: bool = False, tolerance: float = 1e-4
+    codes: Float, labels: Labels, c: float = 1.0, *, balanced: bool = False, tolerance: float = 3e-5
 ) -> Any:
     """A fitted scikit-learn classifier of class numbers (n,) from codes (n, D); the bias is not penalised.
 
@@ -17,6 +17,7 @@ def logistic_regression(
     infinite. `tolerance` is the largest entry of the mean loss's gradient at the end. One class, or no
     dimension: the classes' shares.
 
+    >>> import numpy as np
     >>> z = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     >>> logistic_regression(z, np.array([0, 0, 1, 1])).predict_proba(z).round(2)[:, 1].tolist()
     [0.12, 0.27, 0.73, 0.88]

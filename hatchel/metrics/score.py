@@ -70,7 +70,7 @@ class Score:
             matrix=None if matrix is None else np.array(matrix, dtype=np.float64),
             factors=tuple(data.get("factors", ())),
             notes=tuple(data.get("notes", ())),
-            interval=ends and Estimate(data["value"], ends["low"], ends["high"], data["n"], ends["level"]),
+            interval=Estimate(data["value"], ends["low"], ends["high"], data["n"], ends["level"]) if ends else None,
             replicates=ends["replicates"] if ends else 0,
         )
 
