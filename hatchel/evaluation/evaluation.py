@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from hatchel.evaluation.codes import ITEMS, Codes, Encodings, encodings, not_sto
 from hatchel.metrics._elbo_terms import ELBOTerms
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
-from hatchel.metrics.score import Interval, Score
+from hatchel.metrics.score import Score
 from hatchel.metrics.suite import Scores
 from hatchel.training.run import TrainedRun
 
@@ -32,6 +32,8 @@ __all__ = ["ITEMS", "Codes", "Encodings", "Evaluation", "StoredScores", "encodin
 FILE = "evaluation.json"
 VERSION = 1
 """Of the file. Those of Hatchel 0.1 have none."""
+REPLICATES = 200
+"""For an interval, where a metric's own policy names no number."""
 IMAGES = 512
 """How many of the items are reconstructed for the reconstruction errors."""
 DENSITIES = 400_000_000
@@ -56,7 +58,7 @@ class Evaluation(Mapping[str, Scores]):
             if found.get("version", 0) > VERSION:
                 raise HatchelError(f"{path}: was written by a newer Hatchel; run `hatchel evaluate` again")
             representations = {k: v for k, v in found.items() if k not in ("version", "settings")}
-            return cls({k: _scores(v) for k, v in representations.items()}, found["settings"])
+            return cls({k: Scores.from_dict(v) for k, v in representations.items()}, found["settings"])
         except (KeyError, TypeError, ValueError, AttributeError):
             raise HatchelError(f"{path}: was not written by `hatchel evaluate`; run it again") from None
 
@@ -158,7 +160,7 @@ class StoredScores:
                     if reason:
                         skipped[metric.variant] = f"needs {reason}"
                     else:
-                        scores[metric.variant] = scored(metric, probe, self.seed, bootstrap)
+                        scores[metric.variant] = metric.score(probe, self.seed, interval_replicates(metric, bootstrap))
                 except HatchelError as error:
                     if strict:
                         raise
@@ -203,17 +205,12 @@ class StoredScores:
             not_stored(self.run.folder, error.strerror or str(error))
 
 
-_POLICY = {"sap": (20, 3000), "dci": (8, 1500), "factor_vae_score": (50, 0), "elbo_terms": (0, 0)}
-
-
-def replicates(metric: Metric, n: int) -> tuple[int, int]:
-    return _POLICY.get(metric.kind, (200, 0))
-
-
-def scored(metric: Metric, probe: Probe, seed: int, bootstrap: int | None) -> Score:
-    most, rows = replicates(metric, probe.n)
-    count = most if bootstrap is None else min(bootstrap, most)
-    return metric.score(probe, seed, count)
+def interval_replicates(metric: Metric, bootstrap: int | None) -> int:
+    """How many a metric's own policy takes of the replicates that are asked for."""
+    if metric.interval is None:
+        return 0
+    most = metric.interval.replicates or REPLICATES
+    return most if bootstrap is None else min(bootstrap, most)
 
 
 def information_metric(n: int, dims: int) -> ELBOTerms:
@@ -273,14 +270,11 @@ def run_images(run: TrainedRun, items: NDArray[np.int64], level: int = 0) -> tup
 
 
 def _enough(score: Score | None, metric: Metric, bootstrap: int | None) -> bool:
-    """Whether a stored score has the interval that is asked for."""
-    if score is None:
+    """Whether a stored score has the interval that is asked for. One's own metrics may have changed since."""
+    if score is None or not type(metric).__module__.startswith("hatchel."):
         return False
-    most = replicates(metric, score.n)[0]
-    if bootstrap is None:
-        return score.interval is not None or not most
-    wanted = min(bootstrap, most)
-    return not wanted or (score.interval is not None and score.interval.replicates == wanted)
+    wanted = interval_replicates(metric, bootstrap)
+    return not wanted or score.replicates == wanted or (bootstrap is None and score.replicates > 0)
 
 
 def _merged(old: Scores | None, new: Scores) -> Scores:
@@ -288,34 +282,3 @@ def _merged(old: Scores | None, new: Scores) -> Scores:
         return new
     scores = {**old, **new}
     return Scores(scores, {k: v for k, v in {**old.skipped, **new.skipped}.items() if k not in scores})
-
-
-def _scores(data: Mapping[str, Any]) -> Scores:
-    return Scores({k: _score(k, v) for k, v in data["scores"].items()}, data.get("skipped", {}))
-
-
-def _score(name: str, data: Mapping[str, Any]) -> Score:
-    """From its `to_dict`."""
-    interval = data["interval"]
-    matrix = data.get("matrix")
-    return Score(
-        name=name,
-        value=float(data["value"]),
-        parts=_numbers(data.get("parts", {})),
-        matrix=None if matrix is None else np.array(_numbers(matrix), dtype=np.float64),
-        factors=tuple(data.get("factors", ())),
-        settings=data.get("settings", {}),
-        n=int(data.get("n", 0)),
-        seed=data.get("seed"),
-        interval=Interval(**interval) if interval else None,
-        notes=tuple(data.get("notes", ())),
-    )
-
-
-def _numbers(value: Any) -> Any:
-    """JSON's null was NaN."""
-    if isinstance(value, dict):
-        return {k: _numbers(v) for k, v in cast(dict[str, Any], value).items()}
-    if isinstance(value, list):
-        return [_numbers(v) for v in cast(list[Any], value)]
-    return math.nan if value is None else value

@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from hatchel.metrics.heat_map import draw_heat_map
 from hatchel.metrics.information import Float
 from hatchel.metrics.score import Score
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.fits import Fit
 from hatchel.report.style import (
     ACCENT,
-    FILL,
     INK,
     NORMAL,
     OTHERS,
@@ -100,37 +99,11 @@ def information(dimensions: Dimensions) -> Figure:
     return figure
 
 
-def opacities(matrix: Float) -> Float:
-    """Shares (D, K), or the size of correlations, as the accent in that opacity: (D, K, 4)."""
-    strength = np.abs(np.nan_to_num(matrix)).clip(0, 1)
-    return np.concatenate([np.broadcast_to(to_rgb(FILL), (*matrix.shape, 3)), strength[..., None]], axis=2)
-
-
 def heat_map(matrix: Float, rows: Sequence[str], columns: Sequence[str]) -> Figure:
-    """Shares from 0 to 1, or correlations (D, K), a number in every cell; NaN stays empty.
-
-    The colour is one accent of growing opacity, so that 0 is the page's own background in light and dark.
-    """
+    """Shares from 0 to 1, or correlations (D, K), a number in every cell; NaN stays empty."""
     figure = new_figure(0.27 * len(rows) + 0.5)
     axes = boxless(figure.subplots())
-    cells = opacities(matrix)
-    # Vector cells, since an embedded picture is smoothed by some browsers; the faint edge marks empty cells.
-    axes.pcolormesh(cells, edgecolors=(*to_rgb(INK), 0.12), linewidth=0.6)
-    size = NORMAL if len(columns) <= 8 else SMALL - 2
-    for (r, c), value in np.ndenumerate(matrix):
-        if np.isfinite(value):
-            colour = "white" if abs(value) > 0.5 else INK
-            alpha = 1.0 if abs(value) >= 0.05 else 0.45
-            axes.text(
-                c + 0.5, r + 0.5, f"{value:.2f}", ha="center", va="center", fontsize=size, color=colour, alpha=alpha
-            )
-    axes.set_yticks(np.arange(len(rows)) + 0.5, rows)
-    crowded = sum(map(len, columns)) > 60 or max(map(len, columns)) * len(columns) > 80
-    angle, side = (45, "left") if crowded else (0, "center")
-    axes.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=angle, ha=side)
-    axes.xaxis.tick_top()
-    axes.tick_params(length=0)
-    axes.invert_yaxis()
+    draw_heat_map(axes, matrix, rows, columns, NORMAL if len(columns) <= 8 else SMALL - 2)
     return figure
 
 

@@ -185,6 +185,6 @@ def _entry(score: Score) -> dict[str, Any]:
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
         "n": score.n,
-        "replicates": interval.replicates if interval else 0,
+        "replicates": score.replicates,
         "variant": score.name,
     }

@@ -15,6 +15,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.files import writable_folder, write_text
 from hatchel.core.spec import to_dict
 from hatchel.core.version import __version__
+from hatchel.metrics.intervals import Subsampling
 from hatchel.metrics.score import Score
 from hatchel.report.findings import HEADLINES, Control, Findings, Headline
 from hatchel.report.panels.panel import DrawnPanel, draw_panels
@@ -113,10 +114,17 @@ def summary(found: Findings) -> list[ScoreRow]:
         score = found.scores.get(headline.key)
         if score is not None:
             beside = tuple(NumberText.of(c.findings.scores.get(headline.key)) for c in found.controls)
-            count = score.interval.replicates if score.interval else 0
-            how = "resamples"
-            lines.append(ScoreRow(headline, NumberText.of(score), score.n, f"{count} {how}" if count else "", beside))
+            lines.append(ScoreRow(headline, NumberText.of(score), score.n, interval_text(headline, score), beside))
     return lines
+
+
+def interval_text(headline: Headline, score: Score) -> str:
+    """Where a score's interval comes from."""
+    policy = headline.spec.interval
+    how = "resamples"
+    if isinstance(policy, Subsampling) and score.n >= 2 * policy.rows:
+        how = f"subsamples of {policy.rows:,}"
+    return f"{score.replicates} {how}" if score.replicates else ""
 
 
 def notes(found: Findings) -> list[str]:

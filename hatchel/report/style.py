@@ -22,8 +22,6 @@ INK = "#1f2a37"
 """Text and axes. Inside a page it becomes the page's own text colour, so that a figure follows light and dark."""
 ACCENT = "#17788f"
 """The run that the page is about; inside a page it becomes the page's own accent."""
-FILL = "#16778f"
-"""The same to the eye, but the same in light and dark: white text on it has a contrast of 5."""
 OTHERS = ("#94a0ad", "#d98324", "#a3629e", "#5f9e4a", "#c8524f", "#7d8ff0")
 """What stands beside it; each is told from the others and from both backgrounds."""
 LOW, MIDDLE, HIGH = "#3f6fd8", "#a39fb4", "#e07b39"

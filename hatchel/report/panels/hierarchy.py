@@ -14,10 +14,10 @@ from hatchel.evaluation.evaluation import IMAGES
 from hatchel.metrics._mig import MIG
 from hatchel.metrics._pairwise_nmi import PairwiseNMI
 from hatchel.metrics._reconstruction import Reconstruction
+from hatchel.metrics.heat_map import opacities
 from hatchel.metrics.information import Float
 from hatchel.metrics.score import Score
 from hatchel.report import figures
-from hatchel.report.figures import opacities
 from hatchel.report.findings import Findings
 from hatchel.report.panels.panel import Drawing, panel
 from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, bare, boxless, new_figure, title
