@@ -13,6 +13,7 @@ from hatchel.data import load
 from hatchel.latents.assigned import Assigned
 from hatchel.latents.diagonal import Diagonal
 from hatchel.methods.method import preset
+from hatchel.objective.trace import Batch
 from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import build, resolved
 
@@ -23,7 +24,7 @@ def loss(kind: str, step: int, **fields: object) -> float:
     data = load(DATA)
     system = build(resolved(preset(kind, data=DATA, **fields), data), data.shape)
     with torch.no_grad():
-        return float(system(data.reader()(torch.arange(16)), len(data), step, 0).objective)
+        return float(system(Batch(data.reader()(torch.arange(16)), len(data), step)).objective)
 
 
 def test_all_closed_and_all_open_are_beta_vaes() -> None:

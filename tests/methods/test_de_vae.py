@@ -14,6 +14,7 @@ from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.methods.method import preset
 from hatchel.objective.terms.moments import PosteriorVariance
+from hatchel.objective.trace import Batch
 from hatchel.objective.weights import PerLevel
 from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import build, resolved
@@ -38,11 +39,11 @@ def test_a_step_works_on_one_level_with_its_beta() -> None:
     seen = set()
     for step in range(12):
         with torch.no_grad():
-            loss, trace = system(x, len(data), step, 0), system.model(x, len(data), step, 0)
-        beta = (1, 10, 40)[trace.q.level]
+            loss, trace = system(Batch(x, len(data), step)), system.model(Batch(x, len(data), step))
+        beta = (1, 10, 40)[trace.level]
         assert float(loss.objective) == pytest.approx(float(loss.terms["rec"] + beta * loss.terms["kl"]), rel=1e-6)
-        assert trace.q.level == system.model.latent.draw_level(0, step)
-        seen.add(trace.q.level)
+        assert trace.level == system.model.latent.draw_level(0, step)
+        seen.add(trace.level)
     assert seen == {0, 1, 2}
 
 

@@ -14,6 +14,7 @@ from hatchel.data.memory import from_array
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian, Group
 from hatchel.methods.method import preset
+from hatchel.objective.trace import Batch
 from hatchel.objective.weights import Capacity
 from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import build, resolved
@@ -25,7 +26,7 @@ def losses(kind: str, **fields: object) -> dict[str, float]:
     data = load(DATA)
     system = build(resolved(preset(kind, data=DATA, **fields), data), data.shape)
     with torch.no_grad():
-        loss = system(data.reader()(torch.arange(32)), len(data), 3, 0)
+        loss = system(Batch(data.reader()(torch.arange(32)), len(data), 3))
     return {"objective": float(loss.objective), **{k: float(v) for k, v in loss.terms.items()}}
 
 

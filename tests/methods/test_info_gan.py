@@ -13,6 +13,7 @@ from hatchel.core.spec import updated
 from hatchel.data import load
 from hatchel.latents.code_noise import CodeNoise
 from hatchel.methods.method import preset
+from hatchel.objective.trace import Batch
 from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import build, resolved
 
@@ -41,7 +42,7 @@ def test_the_information_teaches_q_and_g_and_the_game_teaches_g_and_d() -> None:
         spec = preset("info_gan", data=DATA)
         spec = spec.with_fields(objective={term: spec.objective[term]})
         system = build(resolved(spec, data), data.shape)
-        system(x, len(data), 0, 0).total.backward()
+        system(Batch(x, len(data))).total.backward()
         return {n.split(".")[1] for n, p in system.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0}
 
     assert taught("information") == {"encoder", "decoder"}
