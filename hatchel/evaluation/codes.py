@@ -27,7 +27,6 @@ from hatchel.core.files import write_bytes
 from hatchel.core.memory import keep_memory
 from hatchel.core.progress import progress
 from hatchel.core.streams import generator
-from hatchel.latents.correlated import CorrelatedGaussian
 from hatchel.latents.posterior import Posterior
 from hatchel.training.run import TrainedRun
 
@@ -159,12 +158,12 @@ def level_arrays(posteriors: Sequence[Posterior], seed: int, level: int) -> Arra
         "mean": torch.cat([q.mean for q in posteriors]).numpy(),
         "std": torch.cat([q.variance.sqrt() for q in posteriors]).numpy(),
         "sample": torch.cat([q.rsample(random) for q in posteriors]).numpy(),
-        "real": np.array(first.real, dtype=np.int64),
+        "real": np.array(first.layout.real, dtype=np.int64),
     }
     clusters = [c for c in (q.clusters() for q in posteriors) if c is not None]
     if clusters:
         found["clusters"] = torch.cat(clusters).numpy()
-    if isinstance(first, CorrelatedGaussian):
+    if first.noise is not None:
         found["noise"] = first.noise.numpy()
     return found
 

@@ -20,10 +20,9 @@ from hatchel.explorer.sliders import Slider, sliders
 from hatchel.explorer.uploads import as_image, fitted, opened
 from hatchel.latents.likelihoods import Columns
 from hatchel.metrics.probe import Probe
-from hatchel.report.dimensions import Dimensions
+from hatchel.report.dimensions import Dimensions, site_information
 from hatchel.report.findings import level_dimensions
 from hatchel.report.pictures import to_bytes
-from hatchel.report.sites import site_information, sites
 from hatchel.training.run import TrainedRun
 
 POINTS = 1_500
@@ -205,7 +204,7 @@ class Session:
                     part.append(run.posterior(own, level))
                 advance(len(own))
         spaces: list[Space] = []
-        variables = sites(run)
+        variables = run.spec.latent.layout.sites
         real = [site.columns[0] for site in variables if not site.discrete]
         for part in parts:
             mean, std = (np.concatenate(column) for column in zip(*part, strict=True))

@@ -14,9 +14,8 @@ from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 from hatchel.nets.recursive import Recursive
-from hatchel.report.dimensions import Dimensions
+from hatchel.report.dimensions import Dimensions, site_information
 from hatchel.report.fits import Fit, fits
-from hatchel.report.sites import site_information, sites
 from hatchel.training.run import TrainedRun
 
 
@@ -155,7 +154,7 @@ def analyse(
 
 def level_dimensions(stored: StoredScores, probe: Probe, level: int = 0) -> Dimensions:
     """What each site carries, follows and ranges over at one level; `probe` holds the posterior means there."""
-    variables = sites(stored.run)
+    variables = stored.run.spec.latent.layout.sites
     terms = stored.information(level)
     per_coordinate = terms.parts["mutual_information_per_dimension"].values() if terms else ()
     information = site_information(variables, stored.encoded.levels[level].mean, list(per_coordinate))

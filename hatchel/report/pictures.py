@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from hatchel.latents.layout import Site
 from hatchel.metrics.information import Float
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
@@ -166,3 +167,13 @@ def traversal_codes(
         counts.append(len(codes))
         parts.append(np.concatenate([codes, codes[-1:].repeat(STEPS - len(codes), axis=0)]))
     return np.stack(parts), counts
+
+
+def group_codes(
+    codes: NDArray[np.float32], start: NDArray[np.floating], variables: Sequence[Site], group: str
+) -> NDArray[np.float32]:
+    """(n, D): the sites of one group as in `codes`, all others as in `start`."""
+    result = np.tile(np.asarray(start, dtype=np.float32), (len(codes), 1))
+    columns = [c for s in variables if s.group == group for c in s.columns]
+    result[:, columns] = codes[:, columns]
+    return result

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hatchel.latents.layout import Site
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.pictures import (
@@ -18,7 +19,6 @@ from hatchel.report.pictures import (
     traversed,
     typical,
 )
-from hatchel.report.sites import Site
 
 
 def test_images_of_the_page_are_those_of_the_run(found: Findings) -> None:
