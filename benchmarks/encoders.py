@@ -30,6 +30,7 @@ import torch
 from hatchel.core.memory import keep_memory
 from hatchel.core.spec import updated
 from hatchel.methods.resolve import resolve
+from hatchel.objective.trace import Batch
 from hatchel.training.cost import cost
 from hatchel.training.loop import make_optimizer
 from hatchel.training.model import System
@@ -78,7 +79,7 @@ class Side:
 
     def step(self) -> None:
         self.optimizer.zero_grad(set_to_none=True)
-        self.system(self.x, 10_000, self.done, 0).total.backward()
+        self.system(Batch(self.x, 10_000, self.done)).total.backward()
         self.optimizer.step()
         self.done += 1
 

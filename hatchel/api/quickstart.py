@@ -10,10 +10,10 @@ from hatchel.core.files import write_json
 from hatchel.data.dsprites import DSprites
 from hatchel.evaluation.evaluation import ITEMS
 from hatchel.methods.resolve import resolve
-from hatchel.report.findings import Control, Findings, examine
+from hatchel.report.findings import Control, Findings, analyse
 from hatchel.report.page import training_seconds, write_report
-from hatchel.report.poster import DPI, poster
 from hatchel.report.style import png
+from hatchel.report.summary_figure import DPI, summary_figure
 from hatchel.training.loop import Stopped
 from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import Adam, RunSpec
@@ -25,8 +25,6 @@ QUICKSTART = resolve("beta_vae", DATA, {"beta": 4.0}).with_fields(
 """What is trained."""
 CONTROL = QUICKSTART.with_fields(name="vae", objective=resolve("vae", DATA).objective)
 """The same network without the method; both together must fit into six minutes on two cores."""
-BOOTSTRAP = 200
-"""Replicates at most; a slow metric takes fewer and says so."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def quickstart(
     spec: RunSpec = QUICKSTART,
     control: RunSpec = CONTROL,
     items: int = ITEMS,
-    bootstrap: int = BOOTSTRAP,
+    bootstrap: int | None = None,
     force: bool = False,
     progress: bool = True,
     log: Callable[[str], None] = print,
@@ -62,22 +60,22 @@ def quickstart(
     log(f"2/3  the control, {control.name}: {control.steps:,} steps, minimising {control.formula()}")
     plain = _trained(control, out / "control" / control.name, force, progress)
     log(f"3/3  measuring on {min(items, len(model.data)):,} items, with intervals, then the report")
-    found = examine(model, items=items, bootstrap=bootstrap)
+    found = analyse(model, items=items, bootstrap=bootstrap)
     controls = (
         Control(
             "untrained",
             "the same network with its initial weights",
-            examine(untrained(model), items=items, bootstrap=bootstrap),
+            analyse(untrained(model), items=items, bootstrap=bootstrap),
         ),
         Control(
             control.name,
             f"the same network trained on {plain.spec.formula()} for {plain.steps:,} steps",
-            examine(plain, items=items, bootstrap=bootstrap),
+            analyse(plain, items=items, bootstrap=bootstrap),
         ),
     )
     write_json(out / "scores.json", scores(found, controls))
     picture = out / "traversals.png"
-    picture.write_bytes(png(poster(found, controls, model.spec.name), DPI))
+    picture.write_bytes(png(summary_figure(found, controls, model.spec.name), DPI))
     report = write_report(found, out / "report.html", controls)
     seconds = training_seconds(model) + training_seconds(plain)
     return Quickstart(found, controls, report, out / "scores.json", picture, seconds)
@@ -89,8 +87,10 @@ def scores(found: Findings, controls: tuple[Control, ...]) -> dict[str, object]:
 
 
 def untrained(run: TrainedRun) -> TrainedRun:
-    """The run's network with the weights it started from."""
-    return TrainedRun(run.folder, run.description, run.spec.build(run.shape).model, 0)
+    """The run's network with the weights it started from, with a folder of its own for its evaluation."""
+    found = TrainedRun(run.folder / "control" / "untrained", run.description, run.spec.build(run.shape).model, 0)
+    found._data = run.data  # pyright: ignore[reportPrivateUsage]
+    return found
 
 
 def _trained(spec: RunSpec, folder: Path, force: bool, progress: bool) -> TrainedRun:

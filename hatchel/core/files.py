@@ -51,9 +51,14 @@ def claimed(path: Path) -> Generator[bool]:
 
 def write_text(path: Path, text: str) -> None:
     """Replace a file's content in one rename."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file's content in one rename."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_text(text, encoding="utf-8")
+        draft.write_bytes(content)
         _flush(draft)
         draft.replace(path)
     except BaseException:

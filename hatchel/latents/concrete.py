@@ -35,7 +35,6 @@ class Temperature(Spec):
 
     @classmethod
     def coerce(cls, value: Any) -> Any:
-        """A number stays what it is."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             return super().coerce(value)
         return cls(value)
