@@ -96,12 +96,12 @@ def encodings(
     name = f"codes-step-{run.steps}-items-{len(chosen)}-seed-{seed}-{made_from}.safetensors"
     with_layers = name.replace("codes-", "codes-and-layers-", 1)
     names = [with_layers] if layers else [with_layers, name]
-    for name in names:
+    for name in [] if has_own_code(run) else names:
         found = _read(run.folder / name, run.levels, layers)
         if found is not None and np.array_equal(found.items, chosen):
             return found
     raw, inner = _encode(run, chosen, seed, layers)
-    if store:
+    if store and not has_own_code(run):
         _write(run, names[-1], chosen, raw, inner)
     return Encodings(chosen, tuple(level_codes(level) for level in raw), inner)
 
@@ -113,6 +113,11 @@ def weights_digest(run: TrainedRun) -> str:
         digest.update(name.encode())
         digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
     return digest.hexdigest()[:12]
+
+
+def has_own_code(run: TrainedRun) -> bool:
+    """Whether a part of the model is a plug-in, whose code may change while its weights stay the same."""
+    return any(not type(part).__module__.startswith(("hatchel.", "torch.")) for part in run.model.modules())
 
 
 @functools.cache  # once per folder

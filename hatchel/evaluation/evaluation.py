@@ -1,7 +1,8 @@
 """A run's scores: every metric on every representation, measured once and stored in RUN/evaluation.json.
 
 What is stored is read by everything that shows it; only scores that are missing are measured. The file is remade when
-the model's weights, the data, the number of items or the seed are others than those it was measured with.
+the model's weights, the data, the number of items, the seed or the version of Hatchel are others than those it was
+measured with. Metrics and networks of one's own are always measured anew, since their code may have changed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.files import read_json, write_json
 from hatchel.core.progress import progress
 from hatchel.core.spec import from_dict
-from hatchel.evaluation.codes import ITEMS, Codes, Encodings, encodings, not_stored, weights_digest
+from hatchel.core.version import __version__
+from hatchel.evaluation.codes import ITEMS, Codes, Encodings, encodings, has_own_code, not_stored, weights_digest
 from hatchel.metrics._elbo_terms import ELBOTerms
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
@@ -32,8 +34,6 @@ __all__ = ["ITEMS", "Codes", "Encodings", "Evaluation", "StoredScores", "encodin
 FILE = "evaluation.json"
 VERSION = 1
 """Of the file. Those of Hatchel 0.1 have none."""
-REPLICATES = 200
-"""For an interval, where a metric's own policy names no number."""
 IMAGES = 512
 """How many of the items are reconstructed for the reconstruction errors."""
 DENSITIES = 400_000_000
@@ -119,7 +119,7 @@ class StoredScores:
         self.encoded = encodings(run, items, seed, layers, store)
         self.settings: dict[str, Any] = {
             "steps": run.steps, "items": len(self.encoded.items), "seed": seed,
-            "data": run.data.fingerprint, "weights": weights_digest(run),
+            "data": run.data.fingerprint, "weights": weights_digest(run), "hatchel": __version__,
         }  # fmt: skip
         self._scores = self._stored()
         self._probes: dict[tuple[str, bool, bool], Probe] = {}
@@ -160,7 +160,7 @@ class StoredScores:
                     if reason:
                         skipped[metric.variant] = f"needs {reason}"
                     else:
-                        scores[metric.variant] = metric.score(probe, self.seed, interval_replicates(metric, bootstrap))
+                        scores[metric.variant] = metric.score(probe, self.seed, bootstrap)
                 except HatchelError as error:
                     if strict:
                         raise
@@ -181,11 +181,11 @@ class StoredScores:
         return self.measure(name, [metric], bootstrap=0)[metric.variant]
 
     def _stored(self) -> dict[str, Scores]:
-        if not (self.run.folder / FILE).is_file():
+        if not (self.run.folder / FILE).is_file() or has_own_code(self.run):
             return {}
         try:
             found = Evaluation.load(self.run.folder)
-        except HatchelError:  # damaged, or from another version: remade
+        except HatchelError:  # damaged, or from a newer version: remade
             return {}
         return dict(found) if found.settings == self.settings else {}
 
@@ -203,14 +203,6 @@ class StoredScores:
             write_json(path, Evaluation({n: self._scores[n] for n in order}, self.settings).to_dict())
         except OSError as error:
             not_stored(self.run.folder, error.strerror or str(error))
-
-
-def interval_replicates(metric: Metric, bootstrap: int | None) -> int:
-    """How many a metric's own policy takes of the replicates that are asked for."""
-    if metric.interval is None:
-        return 0
-    most = metric.interval.replicates or REPLICATES
-    return most if bootstrap is None else min(bootstrap, most)
 
 
 def information_metric(n: int, dims: int) -> ELBOTerms:
@@ -273,7 +265,7 @@ def _enough(score: Score | None, metric: Metric, bootstrap: int | None) -> bool:
     """Whether a stored score has the interval that is asked for. One's own metrics may have changed since."""
     if score is None or not type(metric).__module__.startswith("hatchel."):
         return False
-    wanted = interval_replicates(metric, bootstrap)
+    wanted = metric.interval.count(bootstrap) if metric.interval else 0
     return not wanted or score.replicates == wanted or (bootstrap is None and score.replicates > 0)
 
 

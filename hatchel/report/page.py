@@ -15,7 +15,6 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.files import writable_folder, write_text
 from hatchel.core.spec import to_dict
 from hatchel.core.version import __version__
-from hatchel.metrics.intervals import Subsampling
 from hatchel.metrics.score import Score
 from hatchel.report.findings import HEADLINES, Control, Findings, Headline
 from hatchel.report.panels.panel import DrawnPanel, draw_panels
@@ -121,10 +120,7 @@ def summary(found: Findings) -> list[ScoreRow]:
 def interval_text(headline: Headline, score: Score) -> str:
     """Where a score's interval comes from."""
     policy = headline.spec.interval
-    how = "resamples"
-    if isinstance(policy, Subsampling) and score.n >= 2 * policy.rows:
-        how = f"subsamples of {policy.rows:,}"
-    return f"{score.replicates} {how}" if score.replicates else ""
+    return f"{score.replicates} {policy.describe(score.n)}" if policy and score.replicates else ""
 
 
 def notes(found: Findings) -> list[str]:

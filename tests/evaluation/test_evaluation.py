@@ -13,7 +13,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.files import write_json
 from hatchel.data.xy_squares import XYSquares
 from hatchel.evaluation import codes as codes_module
-from hatchel.evaluation.codes import Encodings, encodings, level_arrays, level_codes
+from hatchel.evaluation.codes import Encodings, encodings, has_own_code, level_arrays, level_codes
 from hatchel.evaluation.evaluation import (
     FILE,
     Evaluation,
@@ -28,6 +28,7 @@ from hatchel.methods.resolve import resolve
 from hatchel.metrics._information_isolation import InformationIsolation
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
+from hatchel.metrics.score import Score
 from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.training.run import TrainedRun, train
 
@@ -233,3 +234,26 @@ def test_many_dimensions_are_estimated_with_fewer_draws() -> None:
     mean = np.repeat(np.float32([[-20.0] * 4, [20.0] * 4]), 50, axis=0)
     parts = few.score(Probe(mean, std=np.ones_like(mean))).parts["mutual_information_per_dimension"]
     assert np.allclose(list(parts.values()), math.log(2), atol=0.1)
+
+
+def test_ones_own_metrics_and_networks_are_measured_anew(run: TrainedRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Spread(Metric):
+        factor: float = 1.0
+        needs = ()
+
+        def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
+            return self.result(probe, SCALE[0] * float(probe.codes.std()))
+
+    SCALE = [1.0]
+    first = evaluate(run, [Spread()], bootstrap=0)["mean"]["spread"].value
+    SCALE[0] = 2.0  # its code was changed
+    assert evaluate(run, [Spread()], bootstrap=0)["mean"]["spread"].value == pytest.approx(2 * first)
+    monkeypatch.delitem(Metric._members, "spread")
+    assert not has_own_code(run)
+
+    class Own(torch.nn.Identity):
+        pass
+
+    run.model.encoder = torch.nn.Sequential(Own(), run.model.encoder)
+    assert has_own_code(run)
+    assert StoredScores(run)._stored() == {}
