@@ -15,7 +15,7 @@ class Reader:
     """Two coordinates: chance, and the image's first pixel (or its negative)."""
 
     steps = 0
-    spec = SimpleNamespace(latent=SimpleNamespace(layout=Layout.of({"style": (1, 1), "what": (2,)})))
+    spec = SimpleNamespace(latent=SimpleNamespace(layout=Layout.of({"z": (1, 1)})))
 
     def __init__(self, sign: int) -> None:
         self.sign = sign
