@@ -13,8 +13,7 @@ from hatchel.core.spec import Count, local
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace, Integers
 from hatchel.data.files import RemoteFile, by_hand, data_folder
-from hatchel.data.images import store
-from hatchel.data.pictures import Pictures
+from hatchel.data.images import Pictures
 from hatchel.data.source import Source
 
 PAGE = "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html"
@@ -39,11 +38,9 @@ class CelebA(Source, kind="celeba"):
 
     @property
     def known_shape(self) -> tuple[int, int, int]:
-        """By the fields alone."""
         return (3, self.size, self.size)
 
     def load(self) -> Dataset:
-        """The images that the list of attributes names, in its order."""
         folder = Path(self.path).expanduser() if self.path else data_folder(self.kind)
         attributes = folder / self.files[1].name
         if not attributes.is_file():
@@ -52,7 +49,7 @@ class CelebA(Source, kind="celeba"):
         root, inside = self._root(folder)
         pictures = Pictures(str(root), tuple(inside + name for name in names), self.size, True)
         space = FactorSpace(tuple(Factor(f, ("no", "yes")) for f in factors), complete=False)
-        return Dataset(self.kind, store(pictures, self.kind, self.cache), space, codes)
+        return Dataset(self.kind, pictures.array(self.kind, self.cache), space, codes)
 
     def _root(self, folder: Path) -> tuple[Path, str]:
         """The folder of images, or the zip and the folder inside it."""

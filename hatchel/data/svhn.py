@@ -10,7 +10,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.spec import local
 from hatchel.data.dataset import Dataset
 from hatchel.data.files import RemoteFile, located
-from hatchel.data.matlab import read_mat
+from hatchel.data.formats import read_mat
 from hatchel.data.mnist import DIGITS, sampled
 from hatchel.data.source import Source
 
@@ -31,11 +31,9 @@ class SVHN(Source, kind="svhn"):
 
     @property
     def known_shape(self) -> tuple[int, int, int]:
-        """By the fields alone."""
         return (3, 32, 32)
 
     def load(self) -> Dataset:
-        """Images with their digit."""
         path = located(self.kind, self.path, self.files[list(COUNTS).index(self.part)])
         images, labels = read_mat(path, str(path), "X"), read_mat(path, str(path), "y")
         n = COUNTS[self.part]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
-from hatchel.data.columns import Column
+from hatchel.data.table import TableColumn
 from hatchel.explorer.refusal import Refusal
 from hatchel.explorer.uploads import as_image, fitted
 from hatchel.latents.likelihoods import Columns
@@ -53,7 +53,7 @@ class Collection:
         if self.pictured:
             return self.data.images(numbers)
         centre, scale = units(self.run)
-        return self.data.store.take(numbers) * scale + centre
+        return self.data.items(numbers) * scale + centre
 
     def for_run(self, items: Items, run: TrainedRun) -> Items:
         """The same items in the size and colours of another run."""
@@ -80,7 +80,7 @@ class Collection:
         return {f.name: value_text(f.values[int(v)]) for f, v in zip(space.factors, found[0], strict=True)}
 
 
-def columns(run: TrainedRun) -> tuple[Column, ...]:
+def columns(run: TrainedRun) -> tuple[TableColumn, ...]:
     """What the values of a row are called; empty for images and for rows without names."""
     likelihood = run.spec.likelihood
     return likelihood.columns if isinstance(likelihood, Columns) else ()

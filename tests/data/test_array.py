@@ -48,7 +48,7 @@ def test_rows_are_scaled(tmp_path: Path) -> None:
     ds = load(tmp_path / "r.npy")
     assert ds.shape == (2,)
     assert ds.likelihood == "columns"
-    encoded = ds.store.take(np.arange(50))
+    encoded = ds.items(np.arange(50))
     np.testing.assert_allclose(encoded[:, 0], (rows[:, 0] - rows[:, 0].mean()) / rows[:, 0].std(), rtol=1e-5)
     assert not encoded[:, 1].any()
     np.testing.assert_allclose(encoded[:, 0] * ds.columns[0].scale + ds.columns[0].mean, rows[:, 0], rtol=1e-5)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.data.containers import keys, opened
+from hatchel.data.formats import keys, opened
 
 VALUES = np.random.default_rng(0).integers(0, 256, (50, 6, 5), dtype=np.uint8)
 
@@ -90,8 +90,8 @@ def test_names_and_order(saved: Path) -> None:
 
 
 def test_large_arrays_go_through_the_cache(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hatchel.data.containers.IN_MEMORY", 100)
-    monkeypatch.setattr("hatchel.data.containers.PER_PART", 30 * 7)
+    monkeypatch.setattr("hatchel.data.formats.IN_MEMORY", 100)
+    monkeypatch.setattr("hatchel.data.formats.PER_PART", 30 * 7)
     held = opened(saved / "packed.npz", "values")
     part = held.reader()
     kept = held.converted("x", lambda a, b: part(a, b) // 2, VALUES.shape, "u1", cache=True)

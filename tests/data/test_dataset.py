@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from hatchel.data.store import BitStore
 
 from hatchel.core.errors import HatchelError
 from hatchel.data import load
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace
-from hatchel.data.store import ArrayStore, BitStore
 
 
 @pytest.fixture
@@ -73,38 +73,38 @@ def test_fingerprint_changes_with_pixels_factors_and_length() -> None:
     images = np.zeros((20, 4, 4, 1), dtype=np.uint8)
     space = FactorSpace((Factor("a", (0.0, 1.0)),), complete=False)
     codes = np.zeros((20, 1), dtype=np.int64)
-    prints = {Dataset("a", ArrayStore(images)).fingerprint, Dataset("b", ArrayStore(images.copy())).fingerprint}
+    prints = {Dataset("a", images).fingerprint, Dataset("b", images.copy()).fingerprint}
     assert len(prints) == 1
     other = images.copy()
     other[7, 2, 2] = 1
     more = codes.copy()
     more[3] = 1
     for ds in (
-        Dataset("a", ArrayStore(other)),
-        Dataset("a", ArrayStore(images[:19])),
-        Dataset("a", ArrayStore(images), space, codes),
-        Dataset("a", ArrayStore(images), space, more),
+        Dataset("a", other),
+        Dataset("a", images[:19]),
+        Dataset("a", images, space, codes),
+        Dataset("a", images, space, more),
     ):
         assert ds.fingerprint not in prints
         prints.add(ds.fingerprint)
 
 
 def test_what_does_not_fit_together_is_refused() -> None:
-    images = ArrayStore(np.zeros((4, 2, 2, 1), dtype=np.uint8))
+    images = np.zeros((4, 2, 2, 1), dtype=np.uint8)
     space = FactorSpace((Factor("a", (0.0, 1.0, 2.0)),))
     with pytest.raises(HatchelError, match="4 items, its factors 3 combinations"):
         Dataset("d", images, space)
     with pytest.raises(HatchelError, match="4 items but factors for 3"):
         Dataset("d", images, space, np.zeros((3, 1), dtype=np.int64))
     with pytest.raises(HatchelError, match="no items"):
-        Dataset("d", ArrayStore(np.zeros((0, 2, 2, 1), dtype=np.uint8)))
+        Dataset("d", np.zeros((0, 2, 2, 1), dtype=np.uint8))
 
 
 def test_tables_have_no_images_and_images_no_columns(squares: Dataset) -> None:
     assert squares.likelihood == "bernoulli"
     assert squares.columns == ()
     with pytest.raises(HatchelError, match="has no images"):
-        Dataset("t", ArrayStore(np.zeros((3, 2), dtype=np.float32))).images([0])
+        Dataset("t", np.zeros((3, 2), dtype=np.float32)).images([0])
     with pytest.raises(HatchelError, match="index 64 is out of range"):
         squares.images([64])
     assert Dataset("n", squares.store).factors([0]) is None

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.data.download import fetch
-from hatchel.data.files import RemoteFile, data_folder
+from hatchel.data.files import RemoteFile, data_folder, fetch
 
 BODY = gzip.compress(bytes(range(256)) * 4000, 0)
 MD5 = hashlib.md5(bytes(range(256)) * 4000, usedforsecurity=False).hexdigest()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.data.idx import read_idx, read_matrix
+from hatchel.data.formats import read_idx, read_matrix
 
 VALUES = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
 IDX = bytes([0, 0, 8, 3]) + struct.pack(">3i", 2, 3, 4) + VALUES.tobytes()

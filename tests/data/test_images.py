@@ -13,7 +13,7 @@ from PIL import Image
 
 from hatchel.core.errors import HatchelError
 from hatchel.data import load
-from hatchel.data.pictures import Pictures, shrunk
+from hatchel.data.images import Pictures, shrunk
 
 
 @pytest.fixture

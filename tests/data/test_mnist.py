@@ -11,9 +11,7 @@ import pytest
 
 from hatchel.core.errors import HatchelError
 from hatchel.data import load, mnist
-from hatchel.data.mnist import framed
-from hatchel.data.mnist_rotation import rotated
-from hatchel.data.pruned_mnist import thickness, width
+from hatchel.data.mnist import framed, rotated, thickness, width
 
 
 def test_the_real_files(real_data: Path) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hatchel.data import load
-from hatchel.data.dataset import Dataset
-from hatchel.data.sheet import contact_sheet
+from hatchel.data.dataset import Dataset, contact_sheet
 
 
 def test_a_row_a_factor_then_random_items() -> None:

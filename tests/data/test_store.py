@@ -7,9 +7,9 @@ import pickle
 import numpy as np
 import pytest
 import torch
+from hatchel.data.store import ArrayStore, BitStore, DrawnStore, halved, shifted, unpacked
 
 from hatchel.data import sprites
-from hatchel.data.store import ArrayStore, BitStore, DrawnStore, halved, shifted, unpacked
 
 RNG = np.random.default_rng(0)
 SOME = RNG.integers(0, 40, 17)
@@ -22,8 +22,8 @@ def double(indices: np.ndarray) -> np.ndarray:
 def stores() -> dict[str, ArrayStore | BitStore | DrawnStore]:
     words = RNG.integers(0, 2**63, (40, 64), dtype=np.uint64) * np.uint64(2) + RNG.integers(0, 2, (40, 64)).astype("u8")
     return {
-        "grey": ArrayStore(RNG.integers(0, 256, (40, 8, 10, 1), dtype=np.uint8)),
-        "colour": ArrayStore(RNG.integers(0, 256, (40, 8, 10, 3), dtype=np.uint8)),
+        "grey": RNG.integers(0, 256, (40, 8, 10, 1), dtype=np.uint8),
+        "colour": RNG.integers(0, 256, (40, 8, 10, 3), dtype=np.uint8),
         "bits": BitStore(words, 40, 64),
         "bits 32": BitStore(words, 40, 32),
         "bits drawn": BitStore(sprites.render, 40, 64),
@@ -72,7 +72,7 @@ def test_a_memory_map_travels_by_name(tmp_path) -> None:
     array = np.memmap(tmp_path / "a.bin", np.uint8, "w+", shape=(1000, 32, 32, 3))
     array[:] = RNG.integers(0, 256, array.shape)
     array.flush()
-    for store in (ArrayStore(array), ArrayStore(array[100:300])):
+    for store in (array, array[100:300]):
         sent = pickle.dumps(store)
         assert len(sent) < 1000
         np.testing.assert_array_equal(pickle.loads(sent).take(np.arange(150)), store.take(np.arange(150)))
@@ -88,6 +88,6 @@ def test_every_size_of_batch_is_the_items_one_by_one(name: str, n: int) -> None:
 
 def test_rows_stay_as_they_are() -> None:
     rows = RNG.normal(size=(40, 5)).astype(np.float32)
-    store = ArrayStore(rows)
+    store = rows
     np.testing.assert_array_equal(store.finish(store.gatherer("cpu")(torch.from_numpy(SOME))).numpy(), rows[SOME])
     np.testing.assert_array_equal(store.batch(SOME), rows[SOME])
