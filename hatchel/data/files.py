@@ -102,8 +102,8 @@ def fetch(kind: str, file: RemoteFile, folder: Path) -> Path:
         except HatchelError as error:
             partial.unlink(missing_ok=True)  # whole but wrong: the next mirror starts afresh
             failures.append(f"{mirror}: {error}")
-        except (OSError, ValueError) as error:
-            failures.append(f"{mirror}: {_first_cause(error)}")
+        except OSError as error:
+            failures.append(f"{mirror}: {error}")
         else:
             return partial.replace(folder / file.name)
     if partial.is_file() and partial.stat().st_size == 0:
@@ -127,12 +127,11 @@ def _download(address: str, partial: Path, label: str) -> None:
         )
         try:
             get(address, target, None)
-        except requests.HTTPError as error:
-            if error.response.status_code == 416 and have:  # nothing is left to send: all of it is here
-                return
-            raise
-        except requests.exceptions.ChunkedEncodingError as error:
-            raise OSError(target.broken()) from error
+        except requests.RequestException as error:
+            if have and getattr(error.response, "status_code", 0) == 416:
+                return  # nothing is left to send: all of it is here
+            broke = isinstance(error, requests.exceptions.ChunkedEncodingError)
+            raise OSError(target.broken() if broke else _first_cause(error)) from error
         if target.total is not None and target.size < target.total:
             raise OSError(target.broken())
 

@@ -97,6 +97,16 @@ def test_bad_arrays_are_named(tmp_path: Path, values: np.ndarray, message: str) 
         load(tmp_path / "a.npy")
 
 
+def test_large_compressed_images_go_through_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez_compressed(tmp_path / "a.npz", BYTES)
+    assert not isinstance(load(tmp_path / "a.npz").array, np.memmap)
+    monkeypatch.setattr("hatchel.data.array.IN_MEMORY", 100)
+    assert not isinstance(load(tmp_path / "a.npz", cache=False).array, np.memmap)
+    ds = load(tmp_path / "a.npz")
+    assert isinstance(ds.array, np.memmap)
+    np.testing.assert_array_equal(ds.images(range(12)), BYTES)
+
+
 def test_bad_factors_are_named(tmp_path: Path) -> None:
     with pytest.raises(HatchelError, match=r"factors are \(12,\) or \(12, K\)"):
         load(save(tmp_path, images=BYTES, factors=np.zeros((5, 2), dtype=int)))
