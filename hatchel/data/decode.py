@@ -71,7 +71,12 @@ class UnpackBits(Decode):
         return (self.size, self.size, 1)
 
     def items(self, stored: NDArray[Any]) -> Pixels:
-        return self._look_up(stored, _PIXELS[self.size]).reshape(-1, self.size, self.size, 1)
+        flat = (
+            np.unpackbits(stored, bitorder="little") * np.uint8(255)
+            if self.size == 64
+            else self._look_up(stored, _GREY)
+        )
+        return flat.reshape(-1, self.size, self.size, 1)
 
     def batch(self, stored: NDArray[Any]) -> Floats:
         return self._look_up(stored, _FLOATS[self.size]).reshape(-1, 1, self.size, self.size)
@@ -107,11 +112,11 @@ def halved(images: Pixels) -> Pixels:
 
 
 _QUARTERS = np.array([0, 64, 128, 191, 255], dtype=np.uint8)  # the grey of a block of which k of four pixels are white
-_PIXELS = {
-    64: np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little") * np.uint8(255),
-    32: _QUARTERS[np.minimum(np.arange(256)[:, None] >> (0, 4) & 15, 4)],
+_GREY = _QUARTERS[np.minimum(np.arange(256)[:, None] >> (0, 4) & 15, 4)]
+_FLOATS = {
+    64: np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float32),
+    32: _GREY.astype(np.float32) / np.float32(255),
 }
-_FLOATS = {size: table.astype(np.float32) / np.float32(255) for size, table in _PIXELS.items()}
 
 
 def _block_counts(packed: Pixels) -> Pixels:
