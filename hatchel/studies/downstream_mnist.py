@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hatchel.core.spec import updated
 from hatchel.data.mnist import MNIST
 from hatchel.data.source import Source
-from hatchel.methods.method import preset
-from hatchel.study.budget import NETWORK, schedule
+from hatchel.methods.resolve import resolve
+from hatchel.study.budget import NETWORK
 from hatchel.study.cells.classified import SHARES, Classified, accuracy
 from hatchel.study.claims import higher
 from hatchel.study.rows import where
@@ -37,10 +36,7 @@ def runs(data: Source, steps: int, scale: Scale) -> dict[str, RunSpec]:
     """The methods of a scale on some data, with the network of the paper's Table 3 (RecurD: its own encoder)."""
     own = {"steps": steps, "batch_size": 16 if scale == "smoke" else 64, "optimizer.lr": 1e-3}
     return {
-        label: updated(
-            preset(method, data=data, **symbols, **schedule(method, steps)),
-            own | ({"decoder": "deconv"} if method == "recurd" else dict(NETWORK)),
-        )
+        label: resolve(method, data, own | symbols | ({"decoder": "deconv"} if method == "recurd" else dict(NETWORK)))
         for label, (method, symbols) in list(METHODS.items())[: COUNT[scale]]
     }
 

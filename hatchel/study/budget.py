@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hatchel.core.spec import updated
 from hatchel.data.dsprites import DSprites
 from hatchel.data.shapes3d import Shapes3D
 from hatchel.data.source import Source
 from hatchel.data.xy_squares import XYSquares
-from hatchel.methods.method import Method, preset
+from hatchel.methods.resolve import resolve
 from hatchel.metrics.metric import Metric
 from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.study.cells.trained import Trained, metrics
@@ -25,18 +24,6 @@ QUICK = metrics("mig", "gaussian_tc", "reconstruction")
 """What a smoke run measures."""
 NETWORK: Mapping[str, Any] = {"encoder": "conv", "decoder": "deconv", "latent": {"kind": "diagonal", "dim": 10}}
 """One network for all methods below the paper's own scale, so that they differ in the method alone."""
-PAPER_STEPS = 300_000
-"""Of the papers' own trainings, which their schedules are made for."""
-SCHEDULES: Mapping[str, tuple[str, ...]] = {
-    "annealed_vae": ("climb",),
-    "control_vae": ("climb",),
-    "dynamic_vae": ("period", "ramp"),
-    "cascade_vae": ("every", "warmup"),
-    "nvae_lite": ("warmup",),
-}
-"""The symbols of a method that are a number of steps."""
-GAINS: Mapping[str, tuple[str, ...]] = {"control_vae": ("ki",), "dynamic_vae": ("ki",)}
-"""Those that add up from step to step: of a short training, each step has to do as much more."""
 
 
 @dataclass(frozen=True)
@@ -62,29 +49,13 @@ class Budget:
         measure: Mapping[str, Any] | None = None,
     ) -> list[Trained]:
         """A method with its symbols on data, one cell a seed; `fields` of the run, then of the cell."""
-        spec = preset(method, data=data, **(schedule(method, self.steps) | dict(symbols or {})))
         own: dict[str, Any] = {"steps": self.steps}
         own |= {"batch_size": self.batch_size} if self.batch_size else {}
         own |= {"optimizer.lr": self.lr} if self.lr else {}
-        spec = updated(spec, own | dict(fields or {}))
+        spec = resolve(method, data, own | dict(symbols or {}) | dict(fields or {}))
         rest: dict[str, Any] = {"metrics": self.metrics, "items": self.items} | dict(measure or {})
         # The run's own seed stays 0: the cell sets it.
         return [Trained(seed=seed, run=spec, **rest) for seed in range(seeds or self.seeds)]
-
-
-def schedule(method: str, steps: int) -> dict[str, float]:
-    """A method's schedules, shortened in proportion where it is trained for fewer steps than in the papers.
-
-    >>> schedule("control_vae", 3_000), schedule("control_vae", 300_000), schedule("vae", 3_000)
-    ({'climb': 1000, 'ki': 0.1}, {}, {})
-    """
-    if steps >= PAPER_STEPS:
-        return {}
-    own = Method.members()[method]()
-    shorter: dict[str, float] = {
-        n: max(1, round(getattr(own, n) * steps / PAPER_STEPS)) for n in SCHEDULES.get(method, ())
-    }
-    return shorter | {n: getattr(own, n) * PAPER_STEPS / steps for n in GAINS.get(method, ())}
 
 
 def critic(scale: Scale) -> dict[str, Any]:
