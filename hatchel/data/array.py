@@ -1,4 +1,4 @@
-"""One's own arrays of images or of rows: in an npy, npz or HDF5 file, or held by a program."""
+"""Your own arrays of images or of rows: in an npy, npz or HDF5 file, or held by a program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IN_MEMORY = 1 << 30  # bytes of pixels that are simply read; more go through the
 
 
 class Array(Source):
-    """One's own array in an .npy, .npz or .h5 file: images (N, H, W), (N, H, W, C) or (N, C, H, W), or rows (N, F).
+    """Your own array in an .npy, .npz or .h5 file: images (N, H, W), (N, H, W, C) or (N, C, H, W), or rows (N, F).
 
     Pixels are bytes 0 to 255, booleans, or floats in [0, 1]. Rows are scaled to mean 0 and variance 1.
     """

@@ -20,9 +20,9 @@ from hatchel.data.cache import CachedArray
 from hatchel.data.dataset import Dataset
 from hatchel.data.decode import Pixels
 from hatchel.data.factors import Factor, FactorSpace
-from hatchel.data.files import RemoteFile, by_hand, data_folder
+from hatchel.data.files import RemoteFile, data_folder, how_to_get
 from hatchel.data.formats import array_names, open_array, read_mat
-from hatchel.data.images import shrunk
+from hatchel.data.images import resized
 from hatchel.data.source import Source
 
 MODELS, AZIMUTHS, ELEVATIONS = 183, 24, 4
@@ -57,13 +57,13 @@ class Cars3D(Source, kind="cars3d"):
         given = Path(self.path).expanduser() if self.path else data_folder(self.kind)
         archive = given / self.files[0].name
         place = archive if given.is_dir() and archive.is_file() else given
-        images = _packed(place) if place.suffix == ".npz" else self._models(place)
+        images = _from_npz(place) if place.suffix == ".npz" else self._models(place)
         return Dataset(self.kind, images, SPACE)
 
     def _models(self, place: Path) -> Pixels:
         if not place.exists():
-            raise HatchelError(f"cars3d is not in {place}. {by_hand(self.kind, self.files[0], place)}")
-        stream = _mats(place)
+            raise HatchelError(f"cars3d is not in {place}. {how_to_get(self.kind, self.files[0], place)}")
+        stream = _mat_files(place)
 
         def part(start: int, stop: int) -> Pixels:
             found = list(itertools.islice(stream, stop - start))
@@ -79,7 +79,7 @@ class Cars3D(Source, kind="cars3d"):
         return models.transpose(1, 2, 0, 3, 4, 5).reshape(-1, 64, 64, 3)
 
 
-def _mats(place: Path) -> Iterator[tuple[str, Any]]:
+def _mat_files(place: Path) -> Iterator[tuple[str, Any]]:
     """Name and content of each model's file, in the order of the names."""
     if place.is_dir():
         for path in sorted(place.rglob("car_*_mesh.mat"), key=lambda path: path.name):
@@ -102,13 +102,13 @@ def _model(name: str, file: Any) -> NDArray[np.uint8]:
     if images.shape[2:] != (3, AZIMUTHS, ELEVATIONS):
         raise HatchelError(f"{name}: `im` has the shape {images.shape}; (128, 128, 3, 24, 4) was expected")
     flat = images.transpose(4, 3, 0, 1, 2).reshape(PER_MODEL, *images.shape[:3])
-    return shrunk(flat, 64).reshape(ELEVATIONS, AZIMUTHS, 64, 64, 3)
+    return resized(flat, 64).reshape(ELEVATIONS, AZIMUTHS, 64, 64, 3)
 
 
-def _packed(path: Path) -> Pixels:
+def _from_npz(path: Path) -> Pixels:
     names = array_names(path)
     name = next((k for k in ("images", "imgs") if k in names), names[0])
     images = pixels(open_array(path, name), cache=True)
     if len(images) != len(SPACE):
         raise HatchelError(f"{path} holds {len(images)} images; Cars3D has {len(SPACE)}")
-    return images if images.shape[1] == 64 else shrunk(images, 64)
+    return images if images.shape[1] == 64 else resized(images, 64)

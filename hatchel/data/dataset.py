@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Reader = Callable[[Tensor], Tensor]
     """Item numbers (n,) to float32 (n, *shape) on a device: images in [0, 1] with the channels last in memory."""
 
-FITS = 2 << 30  # bytes that may be copied to a device once, so that batches are gathered there
+MAX_ON_DEVICE = 2 << 30  # bytes that may be copied to a device once, so that batches are gathered there
 GAP = 2  # pixels between the images of a contact sheet
 
 
@@ -98,7 +98,7 @@ class Dataset:
             batch = self.decode.batch
             return lambda indices: tensor(batch(stored(indices.numpy(force=True))))
         finish = self.decode.batch_on_device
-        if not isinstance(self.array, LazyArray) and self.array.nbytes <= FITS:
+        if not isinstance(self.array, LazyArray) and self.array.nbytes <= MAX_ON_DEVICE:
             kept = tensor(np.array(self.array)).to(device)
             return lambda indices: finish(kept.index_select(0, indices.to(device)))
         return lambda indices: finish(tensor(stored(indices.numpy(force=True))).to(device, non_blocking=True))

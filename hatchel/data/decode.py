@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.data.factors import Integers
-from hatchel.data.threads import spread
+from hatchel.data.threads import in_chunks
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -53,7 +53,7 @@ class Decode:
         def divide(start: int, stop: int) -> None:
             np.divide(stored[start:stop], np.float32(255), out=floats[start:stop], dtype=np.float32)
 
-        spread(divide, len(floats), 16)
+        in_chunks(divide, len(floats), 16)
         return floats.transpose(0, 3, 1, 2)
 
     def batch_on_device(self, stored: Tensor) -> Tensor:
@@ -101,7 +101,7 @@ class UnpackBits(Decode):
         def look_up(start: int, stop: int) -> None:
             table.take(codes[start:stop].astype(np.intp), axis=0, out=out[start:stop], mode="wrap")
 
-        spread(look_up, len(codes), 64)
+        in_chunks(look_up, len(codes), 64)
         return out
 
 

@@ -1,4 +1,4 @@
-"""dSprites, drawn from geometry: 737,280 images of a square, an ellipse or a heart, with five known factors."""
+"""dSprites, rendered from geometry: 737,280 images of a square, an ellipse or a heart, with five known factors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hatchel.data.dataset import Dataset
 from hatchel.data.decode import LazyArray, Pixels, UnpackBits, halved
 from hatchel.data.dsprites_render import PIXELS, SPACE, render, tables
 from hatchel.data.factors import Integers
-from hatchel.data.files import RemoteFile, located
+from hatchel.data.files import RemoteFile, find_file
 from hatchel.data.formats import open_array
 from hatchel.data.source import Source
 
@@ -43,15 +43,15 @@ class DSprites(Source, kind="dsprites"):
         ),
     )
     size: Literal[64, 32] = 64
-    "Pixels a side; 32 is the mean of 2x2 pixels of 64."
+    "Side length in pixels; 32 is the mean of 2x2 pixels of 64."
     variant: Literal["plain", "colour", "noisy"] = "plain"
     "colour: sprites in a random colour; noisy: on a background of random pixels (Locatello et al. 2019); both RGB."
     seed: int = 0
-    "Draws the colours or the noise; each item keeps its own."
+    "Random seed of the colours or the noise; each item keeps its own."
     cache: bool = local(default=True)
-    "Keep the drawn set in the cache folder (378 MB); false draws each batch when it is asked for."
+    "Keep the rendered images in the cache folder (378 MB); false renders each batch when it is asked for."
     path: str = local(default="")
-    "The original npz file, or a folder with it, to be used instead of drawing; empty: draw."
+    "The original npz file, or a folder with it, to use instead of rendering; empty: render."
 
     @property
     def known_shape(self) -> tuple[int, int, int]:
@@ -59,7 +59,7 @@ class DSprites(Source, kind="dsprites"):
 
     def load(self) -> Dataset:
         if self.path:
-            array = _original(located(self.kind, self.path, self.files[0]))
+            array = _original(find_file(self.kind, self.path, self.files[0]))
         else:
             array = _rendered() if self.cache else LazyArray(_packed, (N, 512))
         if self.variant == "plain":

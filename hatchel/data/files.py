@@ -44,7 +44,7 @@ def data_folder(kind: str) -> Path:
     return (Path(named).expanduser() if named else cache_folder() / "files") / kind
 
 
-def located(kind: str, path: str, file: RemoteFile) -> Path:
+def find_file(kind: str, path: str, file: RemoteFile) -> Path:
     """The file in the folder `path` (or `path` itself), or in the data folder; an error that says what to put where."""
     given = Path(path).expanduser() if path else data_folder(kind)
     if given.is_file():
@@ -52,10 +52,10 @@ def located(kind: str, path: str, file: RemoteFile) -> Path:
     for name in file.names:
         if (given / name).is_file():
             return given / name
-    raise HatchelError(f"{kind} needs the file {file.name}, and it is not in {given}. {by_hand(kind, file, given)}")
+    raise HatchelError(f"{kind} needs the file {file.name}, and it is not in {given}. {how_to_get(kind, file, given)}")
 
 
-def by_hand(kind: str, file: RemoteFile, folder: Path) -> str:
+def how_to_get(kind: str, file: RemoteFile, folder: Path) -> str:
     """What a person can do about a missing file."""
     address = file.page or (file.mirrors[0] if file.mirrors else "its authors' page")
     fetch = f"Fetch it with `hatchel data get {kind}`, or download" if file.mirrors else "Download"
@@ -110,7 +110,7 @@ def fetch(kind: str, file: RemoteFile, folder: Path) -> Path:
         partial.unlink()
     tried = f"no mirror gave it ({'; '.join(failures)})" if failures else "it has no address for programs"
     page = file.page or next(iter(file.mirrors), "")
-    raise HatchelError(f"{file.name}: {tried}. {by_hand(kind, RemoteFile(file.name, page=page), folder)}")
+    raise HatchelError(f"{file.name}: {tried}. {how_to_get(kind, RemoteFile(file.name, page=page), folder)}")
 
 
 def _download(address: str, partial: Path, label: str) -> None:

@@ -32,7 +32,7 @@ class Images(Source):
     path: str
     "The folder."
     size: Count = 64
-    "Pixels a side."
+    "Side length in pixels."
     colour: bool = True
     "Three channels; false makes them grey."
     labels: bool = True
@@ -55,7 +55,7 @@ class Images(Source):
             raise HatchelError(f"{self.path} has no images in it (looked for {', '.join(SUFFIXES)})")
         pictures = Pictures(str(root), tuple(names), self.size, self.colour)
         if self.unreadable == "skip":
-            pictures = readable(pictures)
+            pictures = drop_unreadable(pictures)
         space, codes = _by_folder(pictures.names) if self.labels else (None, None)
         return Dataset(root.resolve().name, pictures.array(root.resolve().name, self.cache), space, codes)
 
@@ -94,7 +94,7 @@ class Pictures:
         return digest.hexdigest()
 
     def __call__(self, indices: Integers) -> Pixels:
-        """uint8 (n, size, size, C); files are decoded side by side."""
+        """uint8 (n, size, size, C); files are decoded in parallel."""
         with ThreadPoolExecutor() as pool:
             decoded = list(pool.map(self.picture, indices.tolist()))
         return np.stack(decoded) if decoded else np.empty((0, *self.shape), np.uint8)
@@ -137,19 +137,19 @@ class Pictures:
         return io.BytesIO(self._local.archive.read(name))
 
 
-def readable(pictures: Pictures) -> Pictures:
+def drop_unreadable(pictures: Pictures) -> Pictures:
     """Without those that cannot be decoded, which are named in a warning."""
+    faults: dict[str, str] = {}
     with ThreadPoolExecutor() as pool, progress("checking pictures", len(pictures.names)) as advance:
-        faults: list[str | None] = []
-        for fault in pool.map(pictures.fault, range(len(pictures.names))):
-            faults.append(fault)
+        for name, fault in zip(pictures.names, pool.map(pictures.fault, range(len(pictures.names))), strict=True):
             advance(1)
-    bad = [name for name, fault in zip(pictures.names, faults, strict=True) if fault]
-    if not bad:
+            if fault:
+                faults[name] = fault
+    if not faults:
         return pictures
-    good = tuple(name for name, fault in zip(pictures.names, faults, strict=True) if not fault)
+    bad, good = list(faults), tuple(name for name in pictures.names if name not in faults)
     if not good:
-        raise HatchelError(f"none of the {len(bad)} images in {pictures.root} can be read; the first: {faults[0]}")
+        raise HatchelError(f"none of the {len(bad)} images in {pictures.root} can be read; the first: {faults[bad[0]]}")
     more = f" and {len(bad) - 10} more" if len(bad) > 10 else ""
     warnings.warn(f"left out {len(bad)} unreadable images: {', '.join(bad[:10])}{more}", stacklevel=2)
     return Pictures(pictures.root, good, pictures.size, pictures.colour)
@@ -164,7 +164,7 @@ def _by_folder(names: Sequence[str]) -> tuple[FactorSpace | None, Integers | Non
     return FactorSpace((Factor("folder", tuple(known)),), complete=False), codes[:, None]
 
 
-def shrunk(images: Pixels, size: int) -> Pixels:
+def resized(images: Pixels, size: int) -> Pixels:
     """Square images (n, H, H, C) resized by Lanczos: (n, size, size, C)."""
     from PIL import Image
 

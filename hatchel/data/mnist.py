@@ -13,11 +13,11 @@ from hatchel.core.spec import Share, local
 from hatchel.data.dataset import Dataset
 from hatchel.data.decode import Pixels
 from hatchel.data.factors import Factor, FactorSpace, Integers
-from hatchel.data.files import RemoteFile, located
+from hatchel.data.files import RemoteFile, find_file
 from hatchel.data.formats import read_idx
 from hatchel.data.source import Source
 
-Half = Literal["train", "test"]
+Split = Literal["train", "test"]
 DIGITS = Factor("digit", tuple("0123456789"))
 ANGLES: tuple[int, ...] = (0, 15, 30, 45, 60, 75)
 CLOTHES = ("t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
@@ -57,11 +57,11 @@ FASHION_FILES = _four(
 )
 
 
-class Framed(Source, ABC):
-    """Pictures of 28 px from the files of MNIST, or from others of its form."""
+class PaddedImages(Source, ABC):
+    """Images of 28 px from the files of MNIST, or from others of its form, padded to 32 px."""
 
     size: Literal[28, 32] = 32
-    "Pixels a side; 32 adds two black pixels on each side, which suits convolutions."
+    "Side length in pixels; 32 adds two black pixels on each side, which suits convolutions."
     path: str = local(default="")
     "The folder with the four files; empty: the data folder."
 
@@ -70,41 +70,41 @@ class Framed(Source, ABC):
         return (1, self.size, self.size)
 
 
-class MNIST(Framed, kind="mnist"):
+class MNIST(PaddedImages, kind="mnist"):
     """Handwritten digits (LeCun et al. 2010): 60,000 for training, 10,000 for testing; the digit is known."""
 
     files: ClassVar[tuple[RemoteFile, ...]] = MNIST_FILES
     part: Literal["train", "test", "all"] = "train"
-    "Which of the images."
+    "Which images."
 
     def load(self) -> Dataset:
-        return _labelled(self, self.part, DIGITS)
+        return _load_labelled(self, self.part, DIGITS)
 
 
-class FashionMNIST(Framed, kind="fashion_mnist"):
+class FashionMNIST(PaddedImages, kind="fashion_mnist"):
     """Pictures of clothes (Xiao et al. 2017, MIT licence, Zalando SE), in the form of MNIST; the kind is known."""
 
     files: ClassVar[tuple[RemoteFile, ...]] = FASHION_FILES
     part: Literal["train", "test", "all"] = "train"
-    "Which of the images."
+    "Which images."
 
     def load(self) -> Dataset:
-        return _labelled(self, self.part, Factor("clothing", CLOTHES))
+        return _load_labelled(self, self.part, Factor("clothing", CLOTHES))
 
 
-class MNISTRotation(Framed, kind="mnist_rotation"):
-    """Six domains of 1,000 digits each, turned by 0, 15, ..., 75 degrees (Ghifary et al. 2015): angle x digit.
+class MNISTRotation(PaddedImages, kind="mnist_rotation"):
+    """Six domains of 1,000 digits each, rotated by 0, 15, ..., 75 degrees (Ghifary et al. 2015): angle x digit.
 
-    Item 1000·a + j is digit j turned by the a-th angle, counter-clockwise; each domain has 100 of each digit.
+    Item 1000·a + j is digit j rotated by the a-th angle, counter-clockwise; each domain has 100 of each digit.
     """
 
     shares: ClassVar[str] = "mnist"
     seed: int = 0
-    "Draws the digits from the training half of MNIST."
+    "Random seed of the choice of digits from MNIST's training images."
     redraw: bool = False
-    "Draw other digits for each angle; false turns the same ones, as the authors did."
+    "Choose other digits for each angle; false rotates the same ones, as the authors did."
     angles: tuple[int, ...] = ANGLES
-    "The domains shown, so that one can be left out."
+    "The angles to load, so that one can be left out."
 
     def check(self) -> None:
         if not self.angles or len(set(self.angles)) < len(self.angles) or not set(self.angles) <= set(ANGLES):
@@ -112,7 +112,7 @@ class MNISTRotation(Framed, kind="mnist_rotation"):
             raise HatchelError(f"angles: expected some of {known}, each at most once, got {list(self.angles)}")
 
     def load(self) -> Dataset:
-        images, labels = read_half("mnist", self.path, "train")
+        images, labels = read_split("mnist", self.path, "train")
         rng = np.random.default_rng(self.seed)
 
         def hundred_each() -> list[int]:
@@ -124,10 +124,10 @@ class MNISTRotation(Framed, kind="mnist_rotation"):
         digits = labels[np.concatenate([drawn[a] for a in self.angles])].astype(np.int64)
         codes = np.stack([np.repeat(np.arange(len(self.angles)), 1000), digits], axis=1)
         angle = Factor("angle", tuple(float(a) for a in self.angles), "cyclic")
-        return sampled(self.kind, framed(turned, self.size), (angle, DIGITS), codes)
+        return labelled_images(self.kind, padded(turned, self.size), (angle, DIGITS), codes)
 
 
-class PrunedMNIST(Framed, kind="pruned_mnist"):
+class PrunedMNIST(PaddedImages, kind="pruned_mnist"):
     """MNIST without the sevens of thickest stroke and the zeros of narrowest shape (Esmaeili et al. 2019, Fig. 9).
 
     The paper does not say how much it prunes or how it measures; here thickness and width are measured in the image.
@@ -135,42 +135,42 @@ class PrunedMNIST(Framed, kind="pruned_mnist"):
 
     shares: ClassVar[str] = "mnist"
     part: Literal["kept", "removed"] = "kept"
-    "What is left for training, or what was taken out."
+    "The digits that are left for training, or those that were removed."
     thick: Share = 0.25
-    "The share of the sevens, the thickest, that is taken out."
+    "The share of the sevens, the thickest, that is removed."
     narrow: Share = 0.25
-    "The share of the zeros, the narrowest, that is taken out."
+    "The share of the zeros, the narrowest, that is removed."
 
     def load(self) -> Dataset:
-        images, labels = read_half("mnist", self.path, "train")
+        images, labels = read_split("mnist", self.path, "train")
         removed = np.zeros(len(labels), dtype=bool)
         sevens, zeros = np.flatnonzero(labels == 7), np.flatnonzero(labels == 0)
         thickest = np.argsort(-thickness(images[sevens]), kind="stable")[: round(self.thick * len(sevens))]
         narrowest = np.argsort(width(images[zeros]), kind="stable")[: round(self.narrow * len(zeros))]
         removed[sevens[thickest]] = removed[zeros[narrowest]] = True
         chosen = np.flatnonzero(removed == (self.part == "removed"))
-        return sampled(
-            self.kind, framed(images[chosen], self.size), (DIGITS,), labels[chosen].astype(np.int64)[:, None]
+        return labelled_images(
+            self.kind, padded(images[chosen], self.size), (DIGITS,), labels[chosen].astype(np.int64)[:, None]
         )
 
 
-def read_half(
-    kind: str, path: str, half: Half, files: tuple[RemoteFile, ...] = MNIST_FILES
+def read_split(
+    kind: str, path: str, split: Split, files: tuple[RemoteFile, ...] = MNIST_FILES
 ) -> tuple[Pixels, NDArray[Any]]:
-    """Images (n, 28, 28) and labels (n,) of one half."""
-    images, labels = files[:2] if half == "train" else files[2:]
-    n = 60_000 if half == "train" else 10_000
-    pixels = read_idx(located(kind, path, images), (n, 28, 28), images.md5)
-    return pixels, read_idx(located(kind, path, labels), (n,), labels.md5)
+    """Images (n, 28, 28) and labels (n,) for training or for testing."""
+    images, labels = files[:2] if split == "train" else files[2:]
+    n = 60_000 if split == "train" else 10_000
+    pixels = read_idx(find_file(kind, path, images), (n, 28, 28), images.md5)
+    return pixels, read_idx(find_file(kind, path, labels), (n,), labels.md5)
 
 
-def framed(images: Pixels, size: int) -> Pixels:
-    """28 px images with a black frame around them: (n, 28, 28) -> (n, size, size, 1)."""
+def padded(images: Pixels, size: int) -> Pixels:
+    """28 px images with black pixels around them: (n, 28, 28) -> (n, size, size, 1)."""
     edge = (size - 28) // 2
     return np.pad(images, ((0, 0), (edge, edge), (edge, edge)))[..., None]
 
 
-def sampled(name: str, images: Pixels, factors: tuple[Factor, ...], codes: Integers) -> Dataset:
+def labelled_images(name: str, images: Pixels, factors: tuple[Factor, ...], codes: Integers) -> Dataset:
     """A data set of images in memory that shows some of the combinations of its factors."""
     return Dataset(name, images, FactorSpace(factors, complete=False), codes)
 
@@ -199,20 +199,20 @@ def thickness(images: Pixels) -> NDArray[np.float64]:
 
 
 def width(images: Pixels) -> NDArray[np.float64]:
-    """The character's width in pixels, between the places where its darkest ink per column passes one half: (n,)."""
+    """The character's width in pixels, between where the brightest pixel per column passes one half: (n,)."""
     column = np.pad(images, ((0, 0), (0, 0), (1, 1))).max(axis=1) / 255.0  # (n, W + 2)
     return _last(column) + _last(column[:, ::-1]) - (column.shape[1] - 1)
 
 
-def _labelled(source: Framed, part: str, factor: Factor) -> Dataset:
-    halves: tuple[Half, ...] = ("train", "test") if part == "all" else ("train",) if part == "train" else ("test",)
-    read = [read_half(source.kind, source.path, half, source.files) for half in halves]
+def _load_labelled(source: PaddedImages, part: str, factor: Factor) -> Dataset:
+    halves: tuple[Split, ...] = ("train", "test") if part == "all" else ("train",) if part == "train" else ("test",)
+    read = [read_split(source.kind, source.path, half, source.files) for half in halves]
     images, labels = np.concatenate([r[0] for r in read]), np.concatenate([r[1] for r in read])
-    return sampled(source.kind, framed(images, source.size), (factor,), labels.astype(np.int64)[:, None])
+    return labelled_images(source.kind, padded(images, source.size), (factor,), labels.astype(np.int64)[:, None])
 
 
 def _last(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where a line falls below one half for good, between pixel centres."""
+    """The last place at which a line falls below one half, interpolated between pixel centres."""
     rows = np.arange(len(column))
     last = column.shape[1] - 1 - (column[:, ::-1] >= 0.5).argmax(axis=1)
     high, low = column[rows, last], column[rows, np.minimum(last + 1, column.shape[1] - 1)]

@@ -9,7 +9,7 @@ from hatchel.core.spec import local
 from hatchel.data.array import pixels
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace
-from hatchel.data.files import RemoteFile, located
+from hatchel.data.files import RemoteFile, find_file
 from hatchel.data.formats import array_names, open_array
 from hatchel.data.source import Source
 
@@ -55,7 +55,7 @@ class MPI3D(Source, kind="mpi3d"):
         return (3, 64, 64)
 
     def load(self) -> Dataset:
-        path = located(self.kind, self.path, self.files[VERSIONS.index(self.version)])
+        path = find_file(self.kind, self.path, self.files[VERSIONS.index(self.version)])
         names = array_names(path)
         stored = open_array(path, "images" if "images" in names else names[0])
         if stored.shape[0] not in SIZES or stored.shape[1:] != (64, 64, 3):

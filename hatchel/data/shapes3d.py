@@ -15,11 +15,11 @@ from hatchel.data.cache import CachedArray
 from hatchel.data.dataset import Dataset
 from hatchel.data.decode import LazyArray, Pixels, halved
 from hatchel.data.factors import Factor, FactorSpace, Integers
-from hatchel.data.files import RemoteFile, located
+from hatchel.data.files import RemoteFile, find_file
 from hatchel.data.formats import open_array
 from hatchel.data.shapes3d_render import HUES, PIXELS, SHAPES, STEPS, render_layers
 from hatchel.data.source import Source
-from hatchel.data.threads import spread
+from hatchel.data.threads import in_chunks
 
 SPACE = FactorSpace(
     (
@@ -50,11 +50,11 @@ class Shapes3D(Source, kind="shapes3d"):
         ),
     )
     size: Literal[64, 32] = 64
-    "Pixels a side; 32 is the mean of 2x2 pixels of 64."
+    "Side length in pixels; 32 is the mean of 2x2 pixels of 64."
     cache: bool = local(default=True)
-    "Keep the 480 ray-cast geometries in the cache folder (354 MB); false casts them again in each process."
+    "Keep the 480 rendered geometries in the cache folder (354 MB); false renders them again in each process."
     path: str = local(default="")
-    "The original 3dshapes.h5, or a folder with it, to be used instead of casting (5.9 GB in the cache); empty: cast."
+    "The original 3dshapes.h5, or a folder with it, to use instead of rendering (5.9 GB in the cache); empty: render."
 
     @property
     def known_shape(self) -> tuple[int, int, int]:
@@ -63,7 +63,7 @@ class Shapes3D(Source, kind="shapes3d"):
     def load(self) -> Dataset:
         shape = (len(SPACE), self.size, self.size, 3)
         if self.path:
-            images = _original(located(self.kind, self.path, self.files[0]), self.cache)
+            images = _original(find_file(self.kind, self.path, self.files[0]), self.cache)
             small = LazyArray(lambda indices: halved(images.take(indices, axis=0)), shape)
             return Dataset(self.kind, images if self.size == 64 else small, SPACE)
         layers = Layers(_cached_layers() if self.cache else _cast(0, GEOMETRIES), self.size)
@@ -81,7 +81,7 @@ class Layers:
     def images(self, indices: Integers) -> Pixels:
         """uint8 (n, size, size, 3)."""
         out = np.empty((len(indices), self.layers.shape[1]), dtype=np.uint8)
-        spread(lambda start, stop: self._add(indices[start:stop], out[start:stop]), len(indices), CHUNK)
+        in_chunks(lambda start, stop: self._add(indices[start:stop], out[start:stop]), len(indices), CHUNK)
         images = out.reshape(-1, PIXELS, PIXELS, 3)
         return images if self.size == PIXELS else halved(images)
 

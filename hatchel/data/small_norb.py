@@ -11,9 +11,9 @@ from hatchel.core.spec import local
 from hatchel.data.dataset import Dataset
 from hatchel.data.decode import Pixels
 from hatchel.data.factors import Factor, FactorSpace, Integers
-from hatchel.data.files import RemoteFile, located
+from hatchel.data.files import RemoteFile, find_file
 from hatchel.data.formats import read_matrix
-from hatchel.data.images import shrunk
+from hatchel.data.images import resized
 from hatchel.data.source import Source
 
 HALF = 24_300
@@ -42,7 +42,7 @@ class SmallNORB(Source, kind="small_norb"):
         for what in ("dat", "cat", "info")
     )
     size: Literal[64, 96] = 64
-    "Pixels a side; the original's are 96."
+    "Side length in pixels; the original's are 96."
     path: str = local(default="")
     "The folder with the six files, gzipped or not; empty: the data folder."
 
@@ -61,9 +61,9 @@ class SmallNORB(Source, kind="small_norb"):
         return Dataset(self.kind, images, SPACE)
 
     def _half(self, dat: RemoteFile, cat: RemoteFile, info: RemoteFile) -> tuple[Pixels, Integers]:
-        images = read_matrix(located(self.kind, self.path, dat), (HALF, 2, 96, 96))[:, 0]
-        category = read_matrix(located(self.kind, self.path, cat), (HALF,))
+        images = read_matrix(find_file(self.kind, self.path, dat), (HALF, 2, 96, 96))[:, 0]
+        category = read_matrix(find_file(self.kind, self.path, cat), (HALF,))
         # instance, elevation, azimuth (even numbers: tens of degrees), lighting
-        rest = read_matrix(located(self.kind, self.path, info), (HALF, 4)) // (1, 1, 2, 1)
-        grey = images[..., None] if self.size == 96 else shrunk(images[..., None], self.size)
+        rest = read_matrix(find_file(self.kind, self.path, info), (HALF, 4)) // (1, 1, 2, 1)
+        grey = images[..., None] if self.size == 96 else resized(images[..., None], self.size)
         return grey, np.concatenate([category[:, None], rest], axis=1).astype(np.int64)

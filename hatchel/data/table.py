@@ -1,4 +1,4 @@
-"""Table: one's own CSV or Parquet file, its columns encoded by what they hold."""
+"""Table: your own CSV or Parquet file, its columns encoded by what they hold."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TableColumn(Spec):
 
 
 class Table(Source):
-    """One's own .csv, .tsv or .parquet file: numbers are scaled, 0/1 columns kept, texts one-hot.
+    """Your own .csv, .tsv or .parquet file: numbers are scaled, 0/1 columns kept, texts one-hot.
 
     A number becomes (x - mean) / standard deviation over the table.
     """

@@ -1,4 +1,4 @@
-"""XYSquares: white squares on a grid of places, a tiny set whose every answer is known."""
+"""XYSquares: white squares on a grid of places, a tiny data set for tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hatchel.data.source import Source
 
 
 class XYSquares(Source, kind="xy_squares"):
-    """White squares that move on a grid: factors x and y of each; for tests and first looks.
+    """White squares that move on a grid: factors x and y of each; for tests and first trials.
 
     Square s covers the pixels [side·x, side·(x+1)) x [side·y, side·(y+1)) of channel s, with side = size / places; two
     squares leave the third channel black.
@@ -22,7 +22,7 @@ class XYSquares(Source, kind="xy_squares"):
 
     built_in: ClassVar[bool] = True
     size: Count = 64
-    "Pixels a side."
+    "Side length in pixels."
     places: Count = 8
     "Places along each side; neighbouring places touch and do not overlap."
     squares: Literal[1, 2, 3] = 1

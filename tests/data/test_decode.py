@@ -46,7 +46,7 @@ def test_the_devices_batches_are_the_processors(name: str, fits: bool, monkeypat
     """By the device's code on the processor: "cpu:0" is not "cpu"."""
     ds, numbers = DATA[name], torch.from_numpy(SOME)
     if not fits:
-        monkeypatch.setattr("hatchel.data.dataset.FITS", 0)
+        monkeypatch.setattr("hatchel.data.dataset.MAX_ON_DEVICE", 0)
     there = ds.reader("cpu:0")(numbers)
     assert there.is_contiguous(memory_format=torch.channels_last)
     torch.testing.assert_close(there, ds.reader()(numbers), rtol=0, atol=1e-7)

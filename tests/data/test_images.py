@@ -11,7 +11,7 @@ from PIL import Image
 
 from hatchel.core.errors import HatchelError
 from hatchel.data import load
-from hatchel.data.images import Pictures, shrunk
+from hatchel.data.images import Pictures, resized
 
 
 @pytest.fixture
@@ -101,5 +101,5 @@ def test_pictures_in_a_zip(photos: Path, tmp_path: Path) -> None:
 
 def test_shrunk_keeps_a_flat_colour_and_order() -> None:
     images = np.arange(6, dtype=np.uint8)[:, None, None, None] * np.ones((1, 12, 12, 3), dtype=np.uint8)
-    np.testing.assert_array_equal(shrunk(images, 4), images[:, :4, :4])
-    assert shrunk(images[..., :1], 4).shape == (6, 4, 4, 1)
+    np.testing.assert_array_equal(resized(images, 4), images[:, :4, :4])
+    assert resized(images[..., :1], 4).shape == (6, 4, 4, 1)
