@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from hatchel.core.errors import HatchelError
-from hatchel.data.memory import from_array
+from hatchel.data.array import from_array
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
 from hatchel.methods.resolve import resolve

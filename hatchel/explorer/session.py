@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.progress import progress
-from hatchel.data.columns import Column
+from hatchel.data.table import TableColumn
 from hatchel.evaluation.codes import ITEMS, chosen_items
 from hatchel.evaluation.evaluation import StoredScores, information_metric
 from hatchel.explorer.errors import RequestError
@@ -229,7 +229,7 @@ class Session:
         if len(self.first.shape) == 3:
             return self.data.images(numbers)
         centre, scale = units(self.first)
-        return self.data.store.take(numbers) * scale + centre
+        return self.data.items(numbers) * scale + centre
 
     def _for_run(self, items: Items, run: TrainedRun) -> Items:
         """The same items in the size and colours of another run."""
@@ -270,7 +270,7 @@ class Session:
         ]
 
 
-def table_columns(run: TrainedRun) -> tuple[Column, ...]:
+def table_columns(run: TrainedRun) -> tuple[TableColumn, ...]:
     """The columns of a table that the values of a row stand for; empty for images and for rows without names."""
     likelihood = run.spec.likelihood
     return likelihood.columns if isinstance(likelihood, Columns) else ()

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Positive, Spec
-from hatchel.data.columns import Column
+from hatchel.data.table import TableColumn
 
 
 class LikelihoodModule(nn.Module, ABC):
@@ -170,7 +170,7 @@ class Columns(Likelihood):
     (one-hot) has as many outputs as classes, read by a softmax.
     """
 
-    columns: tuple[Column, ...] = ()
+    columns: tuple[TableColumn, ...] = ()
     "The table's columns, in their order; empty: to be filled in from the data."
     learned: bool = False
     "Learn a sigma for each gaussian column; otherwise all are 1 (a table's numbers are scaled to variance 1)."
@@ -194,7 +194,7 @@ class ColumnsModule(LikelihoodModule):
     numbers: Tensor
     bits: Tensor
 
-    def __init__(self, columns: tuple[Column, ...], learned: bool) -> None:
+    def __init__(self, columns: tuple[TableColumn, ...], learned: bool) -> None:
         super().__init__()
         starts = [sum(c.width for c in columns[:i]) for i in range(len(columns))]
         places = {kind: [s for s, c in zip(starts, columns, strict=True) if c.kind_of == kind] for kind in KINDS}

@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 import torch
 
-from hatchel.data.columns import Column
 from hatchel.data.dataset import Dataset
-from hatchel.data.store import ArrayStore
+from hatchel.data.table import TableColumn
 from hatchel.data.xy_squares import XYSquares
 from hatchel.explorer.runtime import Runtime, runtime
 from hatchel.explorer.session import Session
@@ -80,11 +79,11 @@ def table(make_run: Callable[..., TrainedRun]) -> TrainedRun:
         [rng.normal(size=(60, 1)), rng.integers(2, size=(60, 1)), np.eye(3)[rng.integers(3, size=60)]], axis=1
     ).astype(np.float32)
     columns = (
-        Column("height", "gaussian", 1, 170.0, 10.0),
-        Column("smokes", "bernoulli", values=("no", "yes")),
-        Column("colour", "categorical", 3, values=("red", "green", "blue")),
+        TableColumn("height", "gaussian", 1, 170.0, 10.0),
+        TableColumn("smokes", "bernoulli", values=("no", "yes")),
+        TableColumn("colour", "categorical", 3, values=("red", "green", "blue")),
     )
-    return make_run(Diagonal(2), Dataset("people", ArrayStore(rows), columns=columns))
+    return make_run(Diagonal(2), Dataset("people", rows, columns=columns))
 
 
 @pytest.fixture(scope="session")

@@ -69,7 +69,7 @@ def test_rows_of_a_table_are_numbers(connect: Callable[..., Any], table: Trained
     answer = client.post("/api/decode", json={"codes": [[0.3, -1.0]]}).json()
     assert np.allclose(answer, table.decode([[0.3, -1.0]]))
     picked = client.post("/api/pick", json={"item": 3}).json()
-    row = table.data.store.take(np.array([3]))[0]
+    row = table.data.items(np.array([3]))[0]
     assert np.allclose(picked["inputs"][0], [row[0] * 10 + 170, *row[1:]])
     assert np.allclose(client.post("/api/picture", json={"item": 3}).json(), picked["inputs"][0])
     refused = client.post("/api/upload", content=png(np.zeros((4, 4), np.uint8)))

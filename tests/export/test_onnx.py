@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from hatchel.core.errors import HatchelError
-from hatchel.data.columns import Column
+from hatchel.data.table import TableColumn
 from hatchel.export.endpoints import DecoderEndpoint, EncoderEndpoint
 from hatchel.export.onnx import write, write_decoder, write_encoder, write_endpoint
 from hatchel.latents.correlated import Correlated
@@ -39,9 +39,9 @@ LATENTS += [(member(), 0) for kind, member in Latent.members().items() if kind n
 LIKELIHOODS = [Bernoulli(), ContinuousBernoulli(), GaussianLikelihood(0.1, learned=True), Laplace()]
 TABLE = Columns(
     (
-        Column("height", "gaussian", mean=1700.0, scale=90.0),
-        Column("tall", "bernoulli"),
-        Column("colour", "categorical", width=3),
+        TableColumn("height", "gaussian", mean=1700.0, scale=90.0),
+        TableColumn("tall", "bernoulli"),
+        TableColumn("colour", "categorical", width=3),
     )
 )
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from hatchel.data import load
-from hatchel.data.memory import from_array
+from hatchel.data.array import from_array
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian, Group
 from hatchel.methods.resolve import resolve

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from hatchel.data.dataset import Dataset
-from hatchel.data.store import ArrayStore
 from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.likelihoods import Gaussian
@@ -76,7 +75,7 @@ def unknown(tmp_path: Path) -> Callable[[tuple[int, ...]], TrainedRun]:
     def make(shape: tuple[int, ...]) -> TrainedRun:
         rng = np.random.default_rng(0)
         items = rng.random((40, *shape)).astype(np.float32)
-        data = Dataset("own", ArrayStore((items * 255).astype(np.uint8) if len(shape) == 3 else items))
+        data = Dataset("own", (items * 255).astype(np.uint8) if len(shape) == 3 else items)
         spec = resolve("vae", "xy_squares").with_fields(latent=Diagonal(3), likelihood=Gaussian())
         spec = spec.fit_to(data)
         made = TrainedRun(tmp_path, Description(spec, data.shape, 40, ""), spec.build(data.shape).model, 0)

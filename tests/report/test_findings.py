@@ -72,7 +72,7 @@ def test_one_factor_is_too_few_to_compare(tmp_path: Path) -> None:
     codes = run.data.factors(np.arange(len(run.data)))
     assert codes is not None
     codes[:, 1] = 0  # only x varies
-    run._data = Dataset("one", run.data.store, run.data.space, codes)
+    run._data = Dataset("one", run.data.array, run.data.space, codes, decode=run.data.decode)
     found = analyse(run, bootstrap=0)
     assert found.skipped["DCI disentanglement"] == "it compares factors, and there is only one"
     assert "mig" in found.scores

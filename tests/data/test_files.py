@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.data.download import fetch
-from hatchel.data.files import RemoteFile, data_folder
+from hatchel.data.files import RemoteFile, data_folder, fetch
 
 BODY = gzip.compress(bytes(range(256)) * 4000, 0)
 MD5 = hashlib.md5(bytes(range(256)) * 4000, usedforsecurity=False).hexdigest()
@@ -27,6 +26,12 @@ class Handler(BaseHTTPRequestHandler):
         self.seen.append((self.path, asked))
         if self.path == "/gone":
             self.send_error(404)
+            return
+        if self.path == "/moved":
+            self.send_response(302)
+            self.send_header("Location", "/good")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
             return
         body = BODY[:1000] + b"x" + BODY[1001:] if self.path == "/wrong" else BODY
         start = int(asked.split("=")[1].rstrip("-")) if asked and self.path != "/no-ranges" else 0
@@ -79,6 +84,18 @@ def test_a_broken_connection_is_resumed_where_it_broke(server: str, tmp_path: Pa
     assert 0 < half < len(BODY)
     assert fetch("set", entry(server, "/good"), tmp_path).read_bytes() == BODY
     assert Handler.seen[-1] == ("/good", f"bytes={half}-")
+
+
+def test_a_redirection_is_followed_and_resumed(server: str, tmp_path: Path) -> None:
+    (tmp_path / "data.gz.part").write_bytes(BODY[:5000])
+    assert fetch("set", entry(server, "/moved"), tmp_path).read_bytes() == BODY
+    assert Handler.seen == [("/moved", "bytes=5000-"), ("/good", "bytes=5000-")]
+
+
+def test_a_failure_leaves_no_empty_part(server: str, tmp_path: Path) -> None:
+    with pytest.raises(HatchelError, match="404"):
+        fetch("set", entry(server, "/gone"), tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_server_without_ranges_sends_all_of_it(server: str, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.data.factors import Factor, FactorSpace, Integers
-from hatchel.data.threads import spread
+from hatchel.data.threads import in_chunks
 
 PIXELS = 64
 HALF = 9.6
@@ -48,7 +48,7 @@ class Raster(NamedTuple):
 def render(indices: Integers) -> NDArray[np.uint64]:
     """The images of these items: (n, 64) rows, pixel i of a row in bit i."""
     out = np.zeros((len(indices), PIXELS), dtype=np.uint64)
-    spread(lambda start, stop: _render(indices[start:stop], out[start:stop]), len(indices), CHUNK)
+    in_chunks(lambda start, stop: _render(indices[start:stop], out[start:stop]), len(indices), CHUNK)
     return out
 
 

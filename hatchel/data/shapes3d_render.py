@@ -1,4 +1,4 @@
-"""The room of Shapes3D, ray-cast: an object at the origin, a floor, three walls, a camera that swings.
+"""Shapes3D's scene, ray-cast: an object at the origin of a room with a floor and three walls, a camera that swings.
 
 The room's half-width is 1 and z points up. Geometry and light depend on scale, shape and orientation only. So the image
 of a hue triple is a sum of three *layers*, the light of one surface in one hue: clipped as a screen clips, then reduced
@@ -39,13 +39,13 @@ class Hits(NamedTuple):
     normal: Floats  # (R, 3)
 
 
-def layers(scale: float, shape: str, degrees: float) -> NDArray[np.int16]:
+def render_layers(scale: float, shape: str, degrees: float) -> NDArray[np.int16]:
     """What floor, walls (with the sky) and object of each hue add to an image: (3, 10, 64, 64, 3), 64 a grey level."""
     angle = np.deg2rad(degrees)
     eye, rays = camera(angle)
     head = np.array([np.sin(angle), -np.cos(angle), 0.0])
-    floor, wall, wall_normal = room(eye, rays)
-    body = thing(shape, scale, eye, rays)
+    floor, wall, wall_normal = hit_floor_and_walls(eye, rays)
+    body = hit_object(shape, scale, eye, rays)
     nearest = np.minimum(floor, wall)
     on_object = body.distance < nearest
     on_floor, on_wall = ~on_object & (floor < wall), ~on_object & (wall < floor)
@@ -84,7 +84,7 @@ def camera(angle: float) -> tuple[Floats, Floats]:
     return eye, rays.reshape(-1, 3)
 
 
-def room(eye: Floats, rays: Floats) -> tuple[Floats, Floats, Floats]:
+def hit_floor_and_walls(eye: Floats, rays: Floats) -> tuple[Floats, Floats, Floats]:
     """Distances to the floor and to the nearest wall, and that wall's normal; infinite where a ray meets none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         floor = np.where(rays[:, 2] < 0, -eye[2] / rays[:, 2], np.inf)
@@ -97,7 +97,7 @@ def room(eye: Floats, rays: Floats) -> tuple[Floats, Floats, Floats]:
     return floor, np.where(eye[2] + wall * rays[:, 2] <= WALL, wall, np.inf), normal
 
 
-def thing(shape: str, scale: float, eye: Floats, rays: Floats) -> Hits:
+def hit_object(shape: str, scale: float, eye: Floats, rays: Floats) -> Hits:
     """The object, standing on the floor at the origin."""
     if shape == "cube":
         half = 0.0957 * scale
@@ -170,7 +170,7 @@ def spot(place: Floats, normal: Floats) -> Floats:
 
 def shaded(place: Floats, shape: str, scale: float) -> NDArray[np.bool_]:
     """Floor places from which the object hides the lamp."""
-    return np.isfinite(thing(shape, scale, place, LAMP - place).distance)
+    return np.isfinite(hit_object(shape, scale, place, LAMP - place).distance)
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hatchel.data import sprites
+from hatchel.data import dsprites_render
 
 REAL = Path(__file__).parent / "real_dsprites.npz"
 
@@ -19,7 +19,7 @@ def unpack(words: np.ndarray) -> np.ndarray:
 
 
 def image(*factors: int) -> np.ndarray:
-    return unpack(sprites.render(sprites.SPACE.index([factors])))[0].astype(float)
+    return unpack(dsprites_render.render(dsprites_render.SPACE.index([factors])))[0].astype(float)
 
 
 def centroid(pixels: np.ndarray) -> np.ndarray:
@@ -29,7 +29,7 @@ def centroid(pixels: np.ndarray) -> np.ndarray:
 
 def test_all_real_images_are_reproduced_bit_for_bit() -> None:
     real = np.load(REAL)
-    drawn = unpack(sprites.render(sprites.SPACE.index(real["factors"])))
+    drawn = unpack(dsprites_render.render(dsprites_render.SPACE.index(real["factors"])))
     assert len(drawn) == 320
     np.testing.assert_array_equal(drawn, real["images"])
 
@@ -37,11 +37,11 @@ def test_all_real_images_are_reproduced_bit_for_bit() -> None:
 def test_white_pixels_of_the_whole_set_and_checksums_of_a_sample() -> None:
     ones = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)
     total = 0
-    for start in range(0, len(sprites.SPACE), 16_384):
-        words = sprites.render(np.arange(start, min(start + 16_384, len(sprites.SPACE))))
+    for start in range(0, len(dsprites_render.SPACE), 16_384):
+        words = dsprites_render.render(np.arange(start, min(start + 16_384, len(dsprites_render.SPACE))))
         total += int(ones[words.view(np.uint8)].sum())
     assert total == 128_328_864
-    some = sprites.render(np.arange(0, len(sprites.SPACE), 997)).astype("<u8")
+    some = dsprites_render.render(np.arange(0, len(dsprites_render.SPACE), 997)).astype("<u8")
     assert hashlib.sha256(some.tobytes()).hexdigest()[:16] == "3a803ec0e2731c3b"
 
 
@@ -49,7 +49,7 @@ def test_white_pixels_of_the_whole_set_and_checksums_of_a_sample() -> None:
 def test_an_independent_raster_by_exact_crossings_agrees(shape: int) -> None:
     """Point in polygon with fractions, one pixel at a time, straight from the rule in words."""
     for scale, turn, x, y in [(0, 0, 0, 0), (5, 7, 31, 3), (2, 20, 13, 31)]:
-        outline = sprites.outlines()[shape]
+        outline = dsprites_render.outlines()[shape]
         size, angle = np.linspace(0.5, 1, 6)[scale], np.linspace(0, 2 * np.pi, 40)[turn]
         turned = size * outline @ np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         centre = 16 + 32 * np.linspace(0, 1, 32)[[x, y]]
@@ -80,7 +80,7 @@ def test_position_moves_the_centroid_and_nothing_else(shape: int) -> None:
 
 @pytest.mark.parametrize("shape", [0, 1, 2])
 def test_scale_sets_the_area(shape: int) -> None:
-    x, y = sprites.outlines()[shape].T
+    x, y = dsprites_render.outlines()[shape].T
     exact = abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2
     for scale, size in enumerate(np.linspace(0.5, 1, 6)):
         area = np.mean([image(shape, scale, turn, x, 16).sum() for turn in (3, 11, 30) for x in (5, 16, 25)])
@@ -109,6 +109,6 @@ def test_shapes_are_what_they_are_called() -> None:
 
 
 def test_order_of_a_batch_does_not_matter() -> None:
-    numbers = np.random.default_rng(0).integers(0, len(sprites.SPACE), 700)
-    alone = np.concatenate([sprites.render(numbers[i : i + 1]) for i in range(700)])
-    np.testing.assert_array_equal(sprites.render(numbers), alone)
+    numbers = np.random.default_rng(0).integers(0, len(dsprites_render.SPACE), 700)
+    alone = np.concatenate([dsprites_render.render(numbers[i : i + 1]) for i in range(700)])
+    np.testing.assert_array_equal(dsprites_render.render(numbers), alone)

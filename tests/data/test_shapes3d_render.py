@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hatchel.data import room
+from hatchel.data import shapes3d_render as render
 
 EYE = np.array([0.0, -1.0, 0.1])
 
@@ -14,9 +14,9 @@ EYE = np.array([0.0, -1.0, 0.1])
 @pytest.mark.parametrize(
     ("hits", "distance", "normal"),
     [
-        (lambda e, r: room.ball(0.25, 0.1, e, r), 0.75, (0, -1, 0)),
-        (lambda e, r: room.nearest(*room.tube(0.25, 0, 0.2, True, e, r)), 0.75, (0, -1, 0)),
-        (lambda e, r: room.box(0.3, 0.2, e, r), 0.7, (0, -1, 0)),
+        (lambda e, r: render.ball(0.25, 0.1, e, r), 0.75, (0, -1, 0)),
+        (lambda e, r: render.nearest(*render.tube(0.25, 0, 0.2, True, e, r)), 0.75, (0, -1, 0)),
+        (lambda e, r: render.box(0.3, 0.2, e, r), 0.7, (0, -1, 0)),
     ],
 )
 def test_a_ray_straight_ahead_meets_the_near_side(hits, distance: float, normal: tuple[float, ...]) -> None:
@@ -26,7 +26,7 @@ def test_a_ray_straight_ahead_meets_the_near_side(hits, distance: float, normal:
     assert np.isinf(hits(EYE, np.array([[0.0, -1.0, 0.0], [0.0, 1.0, 5.0]])).distance).all()
 
 
-@pytest.mark.parametrize("shape", room.SHAPES)
+@pytest.mark.parametrize("shape", render.SHAPES)
 def test_hits_lie_on_the_surface_and_normals_stand_on_it(shape: str) -> None:
     """Random rays; the normal is compared with the gradient of the signed distance, by differences."""
 
@@ -46,7 +46,7 @@ def test_hits_lie_on_the_surface_and_normals_stand_on_it(shape: str) -> None:
     rng = np.random.default_rng(0)
     eye = np.array([0.3, -0.6, 0.35])
     rays = np.array([0, 0, 0.1]) - eye + 0.1 * rng.normal(size=(4000, 3))
-    hits = room.thing(shape, 1.0, eye, rays)
+    hits = render.hit_object(shape, 1.0, eye, rays)
     met = np.isfinite(hits.distance)
     place = eye + rays[met] * hits.distance[met, None]
     assert met.sum() > 500
@@ -61,13 +61,13 @@ def test_hits_lie_on_the_surface_and_normals_stand_on_it(shape: str) -> None:
 
 def test_the_reduction_is_pillows_lanczos() -> None:
     image = np.random.default_rng(0).random((192, 192)).astype(np.float32)
-    ours = room.reduced(image[..., None])[0]
+    ours = render.reduced(image[..., None])[0]
     theirs = np.asarray(Image.fromarray(image).resize((64, 64), Image.Resampling.LANCZOS))
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
 def test_hues_are_their_six_strengths() -> None:
-    rgb = np.array(room.STRENGTHS)[room.strengths()]
+    rgb = np.array(render.STRENGTHS)[render.strengths()]
     np.testing.assert_allclose(rgb[0], [1, 0, 0])
     np.testing.assert_allclose(rgb[1], [1, 0.6, 0])
     np.testing.assert_allclose(rgb[7], [0.2, 0, 1], atol=1e-9)
@@ -76,15 +76,15 @@ def test_hues_are_their_six_strengths() -> None:
 
 
 def test_layers_add_up_to_sky_wall_and_floor_of_known_light() -> None:
-    layers = room.layers(1.0, "sphere", 0.0) / room.STEPS
+    layers = render.render_layers(1.0, "sphere", 0.0) / render.STEPS
     image = layers[0, 3] + layers[1, 0] + layers[2, 6]
     np.testing.assert_allclose(image[0], 255)  # the original's white line
-    np.testing.assert_allclose(image[5, 20:40], [room.SKY] * 20, atol=0.02)
+    np.testing.assert_allclose(image[5, 20:40], [render.SKY] * 20, atol=0.02)
     # The back wall faces the camera: ambient and headlight by the formula, the lamp in closed form at its column.
     place = np.array([[0.0, 1.0, 0.35]])
-    way = room.LAMP - place[0]
+    way = render.LAMP - place[0]
     way = way / np.linalg.norm(way)
-    light = 0.345 + 0.586 + 0.959 * max(0, -way[1]) * (-way @ room.AXIS) ** 9.77
+    light = 0.345 + 0.586 + 0.959 * max(0, -way[1]) * (-way @ render.AXIS) ** 9.77
     row = 32 - 67.263 * np.tan(np.arctan((0.35 - 0.2004) / 1.6724) - 0.0075)
     assert image[round(row - 0.5), 32, 0] == pytest.approx(255 * min(1, light), abs=2)
 
@@ -92,7 +92,7 @@ def test_layers_add_up_to_sky_wall_and_floor_of_known_light() -> None:
 def test_the_floor_is_dark_where_the_object_hides_the_lamp() -> None:
     """The shadow's axis: from the lamp over the top of the sphere to the floor."""
     top = np.array([0, 0, 0.116])
-    step = (room.LAMP[2]) / (room.LAMP[2] - top[2])
-    centre = room.LAMP + step * (top - room.LAMP)
+    step = (render.LAMP[2]) / (render.LAMP[2] - top[2])
+    centre = render.LAMP + step * (top - render.LAMP)
     places = np.stack([centre, centre + np.array([0.5, 0, 0]), -centre * 4])
-    assert room.shaded(places, "sphere", 1.0).tolist() == [True, False, False]
+    assert render.shaded(places, "sphere", 1.0).tolist() == [True, False, False]

@@ -1,7 +1,11 @@
-"""Arrays in files (npy, npz, HDF5): opened without running pickles, mapped where possible, read in order otherwise."""
+"""File formats: arrays in npy, npz and HDF5 files, MNIST's IDX, smallNORB's binary matrices, MATLAB.
+
+Nothing is ever unpickled. Large arrays are mapped where possible and read in order otherwise.
+"""
 
 from __future__ import annotations
 
+import math
 import zipfile
 import zlib
 from collections.abc import Callable, Generator
@@ -15,14 +19,16 @@ from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError, unknown
 from hatchel.core.progress import progress
-from hatchel.data.cache import Part, Recipe, cached
+from hatchel.data.cache import CachedArray, Part, spans
+from hatchel.data.files import contents
 
-IN_MEMORY = 1 << 30  # bytes of pixels that are simply read; more go through the cache
 PER_PART = 1 << 24  # bytes read at a time
+IDX_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+MATRIX_TYPES = {0x1E3D4C51: "<f4", 0x1E3D4C53: "<f8", 0x1E3D4C54: "<i4", 0x1E3D4C55: "<u1", 0x1E3D4C56: "<i2"}
 
 
 @dataclass(frozen=True)
-class Held:
+class FileArray:
     """An array in a file."""
 
     path: Path
@@ -40,18 +46,30 @@ class Held:
         stat = self.path.stat()
         return f"{self.path.resolve()} {self.key} {stat.st_size} {stat.st_mtime_ns}"
 
-    def converted(self, label: str, convert: Part, shape: tuple[int, ...], dtype: str, cache: bool) -> NDArray[Any]:
-        """All items through `convert` (given items start to stop): in memory if few, else in the cache."""
+    def converted(
+        self,
+        label: str,
+        convert: Callable[[NDArray[Any]], NDArray[Any]],
+        shape: tuple[int, ...],
+        dtype: str,
+        cache: bool,
+    ) -> NDArray[Any]:
+        """All items, some at a time through `convert`: kept in the cache, or in memory."""
         per_part = max(1, PER_PART // max(1, int(np.prod(self.shape[1:])) * self.dtype.itemsize))
-        recipe = Recipe(
-            label, f"{label} {self.identity} {shape} {dtype}", shape, dtype, convert, per_part, in_order=True
-        )
-        if cache and np.prod(shape) * np.dtype(dtype).itemsize > IN_MEMORY:
-            return cached(recipe)
+        readers: list[Part] = []
+
+        def part(start: int, stop: int) -> NDArray[Any]:
+            if start == 0:
+                readers[:] = [self.reader()]
+            return convert(readers[0](start, stop))
+
+        if cache:
+            key = f"{label} {self.identity} {shape} {dtype}"
+            return CachedArray(label, key, shape, dtype, part, per_part, in_order=True).load()
         out = np.empty(shape, dtype)
         with progress(f"reading {self.path.name}", len(out)) as advance:
-            for start, stop in recipe.spans:
-                out[start:stop] = convert(start, stop)
+            for start, stop in spans(len(out), per_part):
+                out[start:stop] = part(start, stop)
                 advance(stop - start)
         return out
 
@@ -60,7 +78,7 @@ class Held:
         return self.reader()(0, self.shape[0])
 
 
-def keys(path: Path) -> tuple[str, ...]:
+def array_names(path: Path) -> tuple[str, ...]:
     """The arrays in a file; an .npy has one, without a name."""
     with _reading(path):
         if path.suffix == ".npz":
@@ -73,12 +91,12 @@ def keys(path: Path) -> tuple[str, ...]:
     return ("",)
 
 
-def opened(path: Path, key: str) -> Held:
+def open_array(path: Path, key: str) -> FileArray:
     """One array of a file."""
     if not path.is_file():
         raise HatchelError(f"{path}: there is no such file")
-    if key not in keys(path):
-        raise unknown("array", key, keys(path), where=str(path))
+    if key not in array_names(path):
+        raise unknown("array", key, array_names(path), where=str(path))
     with _reading(path):
         if path.suffix == ".npy":
             return _npy(path)
@@ -89,14 +107,50 @@ def opened(path: Path, key: str) -> Held:
     raise HatchelError(f"{path}: arrays are read from .npy, .npz, .h5 and .hdf5 files")
 
 
-def _npy(path: Path) -> Held:
+def read_idx(path: Path, shape: tuple[int, ...], md5: str = "") -> NDArray[Any]:
+    """The array of an IDX file (raw or gzipped), which must have that shape."""
+    raw = contents(path, md5)
+    dtype = IDX_TYPES.get(raw[2]) if raw[:2] == b"\0\0" and len(raw) > 4 else None
+    if dtype is None:
+        raise HatchelError(f"{path} is not an IDX file: its first bytes are {raw[:4].hex()}")
+    sizes = tuple(np.frombuffer(raw, ">i4", min(raw[3], (len(raw) - 4) // 4), offset=4).tolist())
+    return _body(path, raw, 4 + 4 * raw[3], dtype, sizes, shape)
+
+
+def read_matrix(path: Path, shape: tuple[int, ...]) -> NDArray[Any]:
+    """The array of one of smallNORB's binary matrix files (raw or gzipped), which must have that shape."""
+    raw = contents(path)
+    head = np.frombuffer(raw, "<i4", min(len(raw) // 4, 8))
+    dtype = MATRIX_TYPES.get(int(head[0])) if len(head) >= 2 else None
+    if dtype is None:
+        raise HatchelError(f"{path} is not a binary matrix of smallNORB: its first bytes are {raw[:4].hex()}")
+    dimensions = int(head[1])
+    sizes = tuple(head[2 : 2 + dimensions].tolist())
+    # At least three sizes are written, whatever the number of dimensions.
+    return _body(path, raw, 8 + 4 * max(3, dimensions), dtype, sizes, shape)
+
+
+def read_mat(file: Path | IO[bytes], name: str, key: str) -> NDArray[Any]:
+    """One variable of a MATLAB file of version 5; `name` is what errors call the file."""
+    from scipy.io import loadmat
+
+    try:
+        content = loadmat(file, variable_names=[key])
+    except Exception as error:  # scipy raises many kinds on broken files
+        raise HatchelError(f"{name} cannot be read as a MATLAB file ({error}); fetch it again") from error
+    if key not in content:
+        raise HatchelError(f"{name} has no variable {key!r}")
+    return np.asarray(content[key])
+
+
+def _npy(path: Path) -> FileArray:
     with path.open("rb") as file:
         shape, fortran, dtype = _header(file, path, "")
         offset = file.tell()
     return _in_place(path, "", shape, fortran, dtype, offset)
 
 
-def _npz(path: Path, key: str) -> Held:
+def _npz(path: Path, key: str) -> FileArray:
     name = f"{key}.npy"
     with zipfile.ZipFile(path) as archive, archive.open(name) as member:
         info = archive.getinfo(name)
@@ -131,10 +185,10 @@ def _npz(path: Path, key: str) -> Held:
 
         return part
 
-    return Held(path, key, shape, dtype, None, reader)
+    return FileArray(path, key, shape, dtype, None, reader)
 
 
-def _h5(path: Path, key: str) -> Held:
+def _h5(path: Path, key: str) -> FileArray:
     with _h5py().File(path, "r") as file:
         shape, dtype = tuple(int(n) for n in file[key].shape), np.dtype(file[key].dtype)
 
@@ -145,15 +199,17 @@ def _h5(path: Path, key: str) -> Held:
 
         return part
 
-    return Held(path, key, shape, dtype, None, reader)
+    return FileArray(path, key, shape, dtype, None, reader)
 
 
-def _in_place(path: Path, key: str, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any], offset: int) -> Held:
+def _in_place(
+    path: Path, key: str, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any], offset: int
+) -> FileArray:
     if path.stat().st_size < offset + int(np.prod(shape, dtype=np.int64)) * dtype.itemsize:
         raise HatchelError(f"{path} is truncated: its array {key} of shape {shape} does not fit into the file")
     order = "F" if fortran else "C"
     array = np.memmap(path, dtype, "r", offset, shape, order) if np.prod(shape) else np.empty(shape, dtype)
-    return Held(path, key, shape, dtype, array, lambda: lambda start, stop: np.array(array[start:stop]))
+    return FileArray(path, key, shape, dtype, array, lambda: lambda start, stop: np.array(array[start:stop]))
 
 
 def _header(file: IO[bytes], path: Path, key: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -181,3 +237,14 @@ def _h5py() -> Any:
     except ImportError:
         raise HatchelError('reading HDF5 needs h5py: pip install "hatchel[data]"') from None
     return h5py
+
+
+def _body(
+    path: Path, raw: bytes, start: int, dtype: str, sizes: tuple[int, ...], shape: tuple[int, ...]
+) -> NDArray[Any]:
+    if sizes != shape:
+        raise HatchelError(f"{path} holds an array of shape {sizes}; {shape} was expected")
+    count = math.prod(shape)
+    if len(raw) - start != count * np.dtype(dtype).itemsize:
+        raise HatchelError(f"{path} is truncated or too long: {len(raw)} bytes; fetch it again")
+    return np.frombuffer(raw, dtype, count, offset=start).reshape(shape)
