@@ -46,7 +46,7 @@ class JEMMIG(Metric):
         best = matrix.argmax(axis=0)
         joint = codes[best] + probe.entropies - matrix.max(axis=0)
         values = (joint - information.gap(matrix))[used]
-        parts: dict[str, Any] = {probe.names[k]: float(v) for k, v in zip(used, values, strict=True)}
+        parts: dict[str, Any] = probe.by_factor(values)
         if self.estimator == "bins":
             parts["normalised"] = float((1 - values / (probe.entropies[used] + np.log(self.bins))).mean())
         return self.result(probe, values.mean(), parts=parts, matrix=matrix)

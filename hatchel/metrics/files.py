@@ -46,13 +46,11 @@ def stored_roles(path: Path) -> tuple[str, ...]:
 
 
 def _array(path: Path, role: str) -> Columns:
-    known: tuple[str, ...] = keys(path)
-    if not known:
-        raise HatchelError(f"{path}: holds no array")
-    if role not in known and len(known) > 1:
+    known = keys(path)
+    if role not in known and len(known) != 1:
         raise HatchelError(f"{path}: holds no array {role!r}. Known: {', '.join(sorted(known))}")
     names = opened(path, "names").all() if role == "factors" and "names" in known else None
-    values = opened(path, role if role in known else known[0]).all()
+    values = opened(path, role if role in known else "".join(known)).all()
     return Columns(values, None if names is None else tuple(str(n) for n in names))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self, cast
 
@@ -129,6 +129,10 @@ class Probe:
             still = [name for k, name in enumerate(self.names) if k not in self.varying]
             found.append(f"constant factors, left out: {', '.join(still)}")
         return tuple(found)
+
+    def by_factor(self, values: Iterable[float]) -> dict[str, float]:
+        """One number for every factor that varies, by its name."""
+        return {self.names[k]: float(v) for k, v in zip(self.varying, values, strict=True)}
 
     # -- shared quantities ---------------------------------------------------------------------------------------
 
