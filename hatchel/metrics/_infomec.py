@@ -102,6 +102,6 @@ def _explicit(codes: Float, labels: Labels) -> float:
         return 0.0
     standard = standardised(codes)[:, codes.std(axis=0) > 0]
     model = logistic_regression(standard, numbers, np.inf, balanced=True, tolerance=1e-5)
-    chances = model.predict_proba(standard)
-    own = np.maximum(chances[np.arange(len(numbers)), numbers], np.finfo(np.float64).eps)
+    probabilities = model.predict_proba(standard)
+    own = np.maximum(probabilities[np.arange(len(numbers)), numbers], np.finfo(np.float64).eps)
     return float(1 + np.log(own).mean() / np.log(len(seen)))

@@ -42,7 +42,7 @@ class JEMMIG(Metric):
             codes = information.entropies(probe.binned(self.bins))
         else:
             q = Aggregate.of(probe, rng)
-            matrix, codes = q.information(probe), -q.sites.mean(axis=1)
+            matrix, codes = q.information(probe), -q.marginals.mean(axis=1)
         best = matrix.argmax(axis=0)
         joint = codes[best] + probe.entropies - matrix.max(axis=0)
         values = (joint - information.gap(matrix))[used]

@@ -64,7 +64,7 @@ def entropy(counts: NDArray[Any], axis: int = -1) -> Float:
 
 @functools.lru_cache(maxsize=4)
 def _count_log(largest: int) -> Float:
-    """c log c for c = 0..largest: a lookup is much cheaper than a logarithm a cell."""
+    """c log c for c = 0..largest: a lookup is much cheaper than a logarithm per cell."""
     counts = np.arange(largest + 1, dtype=np.float64)
     return counts * np.log(np.maximum(counts, 1.0))
 

@@ -264,7 +264,7 @@ class Probe:
         if self.values is None or not np.issubdtype(self.values.dtype, np.floating):
             return np.zeros(count, dtype=np.bool_)
         fractions = (self.values != np.round(self.values)).any(axis=0)
-        # Fewer than ten rows a value: no class of them could be learnt or counted.
+        # Fewer than ten rows per value: no class of them could be learnt or counted.
         return np.array([f and len(np.unique(v)) > self.n / 10 for f, v in zip(fractions, self.values.T, strict=True)])
 
     def _check_factors(self) -> None:
