@@ -1,8 +1,8 @@
 """Gradient-boosted trees for classification, all classes of all factors at once.
 
 They follow scikit-learn's GradientBoostingClassifier: Friedman's multinomial deviance (Friedman 2001, Algorithm 6; the
-binomial one for two classes), regression trees by squared error, one Newton step per leaf, importances by the decrease of
-the squared error. Every tree of a round looks at the same codes, so that one product sums the gradients of all of them
+binomial one for two classes), regression trees by squared error, one Newton step per leaf, importances by the decrease
+of the squared error. Every tree of a round reads the same codes, so that one product sums the gradients of all of them
 over the bins of all dimensions.
 """
 
