@@ -38,6 +38,6 @@ class RMIG(Metric):
         q = Aggregate.of(probe, rng, self.draws, self.posteriors)
         matrix = q.information(probe)
         gaps = gap(matrix)[probe.varying]
-        parts = {probe.names[k]: float(g) for k, g in zip(probe.varying, gaps, strict=True)}
+        parts = probe.by_factor(gaps)
         value = (gaps / probe.entropies[probe.varying]).mean()
         return self.result(probe, value, parts=parts, matrix=matrix, notes=q.notes)
