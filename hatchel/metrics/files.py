@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
-from hatchel.data.containers import keys, opened
+from hatchel.data.formats import array_names, open_array
 
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5")
 TABLES = (".csv", ".tsv", ".parquet")
@@ -42,15 +42,17 @@ def read_columns(path: Path, role: str) -> Columns:
 
 def stored_roles(path: Path) -> tuple[str, ...]:
     """The names of a file's arrays; none for an npy file or a table."""
-    return keys(path) if path.suffix.lower() in ARRAYS[1:] and path.is_file() else ()
+    return array_names(path) if path.suffix.lower() in ARRAYS[1:] and path.is_file() else ()
 
 
 def _array(path: Path, role: str) -> Columns:
-    known = keys(path)
-    if role not in known and len(known) != 1:
+    known: tuple[str, ...] = array_names(path)
+    if not known:
+        raise HatchelError(f"{path}: holds no array")
+    if role not in known and len(known) > 1:
         raise HatchelError(f"{path}: holds no array {role!r}. Known: {', '.join(sorted(known))}")
-    names = opened(path, "names").all() if role == "factors" and "names" in known else None
-    values = opened(path, role if role in known else "".join(known)).all()
+    names = open_array(path, "names").all() if role == "factors" and "names" in known else None
+    values = open_array(path, role if role in known else known[0]).all()
     return Columns(values, None if names is None else tuple(str(n) for n in names))
 
 

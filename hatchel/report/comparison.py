@@ -12,7 +12,7 @@ from hatchel.core.estimate import Estimate
 from hatchel.core.spec import to_dict
 from hatchel.evaluation.evaluation import ITEMS
 from hatchel.metrics.statistics import over_seeds
-from hatchel.report.findings import Findings, examine
+from hatchel.report.findings import Findings, analyse
 from hatchel.training.run import TrainedRun
 
 
@@ -86,14 +86,14 @@ def compare(
     *,
     items: int = ITEMS,
     seed: int = 0,
-    bootstrap: int = 200,
+    bootstrap: int | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
     """Examine every run on the same items and take those together that differ only in their seed."""
     found: list[Findings] = []
     for number, run in enumerate(runs, 1):
         say(f"{number}/{len(runs)}  {run.folder}")
-        found.append(examine(run, items=items, seed=seed, bootstrap=bootstrap))
+        found.append(analyse(run, items=items, seed=seed, bootstrap=bootstrap))
     return grouped(found)
 
 
