@@ -220,7 +220,7 @@ class Session:
     def _probe(self, mean: Codes) -> Probe:
         factors, space = self.data.factors(self.items), self.data.space
         try:
-            return Probe(mean, factors, names=space and space.names, continuous=False if space else None)
+            return Probe(mean, factors, names=space.names if space else None, continuous=False if space else None)
         except HatchelError:  # too few items to count their factors: the sliders then go without their names
             return Probe(mean)
 

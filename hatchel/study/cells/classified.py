@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hatchel.core.spec import Count, Share
 from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
-from hatchel.metrics.linear import logistic_regression
+from hatchel.metrics.solvers.logistic import logistic_regression
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.digits import linear_classifier
 from hatchel.study.cells.trained import Trained
