@@ -14,7 +14,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.data.memory import from_array
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.training.run import train
 from hatchel.training.spec import Adam
@@ -58,7 +58,7 @@ class Disentangler(TransformerMixin, BaseEstimator):
         if not isinstance(seed, int | np.integer):
             seed = int(check_random_state(seed).randint(2**31 - 1))
         data = from_array(rows)
-        spec = preset(self.method, data="xy_squares", **(self.parameters or {}))
+        spec = resolve(self.method, "xy_squares", self.parameters or {})
         spec = spec.with_fields(
             latent=spec.latent if self.n_components is None else resized(spec.latent, self.n_components),
             encoder=Mlp(self.hidden),

@@ -9,21 +9,21 @@ from pathlib import Path
 from hatchel.core.files import write_json
 from hatchel.data.dsprites import DSprites
 from hatchel.evaluation.evaluation import ITEMS
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.report.findings import Control, Findings, examine
 from hatchel.report.page import training_seconds, write_report
 from hatchel.report.poster import DPI, poster
 from hatchel.report.style import png
 from hatchel.training.loop import Stopped
 from hatchel.training.run import TrainedRun, train
-from hatchel.training.spec import Adam, RunSpec, build
+from hatchel.training.spec import Adam, RunSpec
 
 DATA = DSprites(size=32)
-QUICKSTART = preset("beta_vae", beta=4.0, data=DATA).with_fields(
+QUICKSTART = resolve("beta_vae", DATA, {"beta": 4.0}).with_fields(
     steps=4_000, batch_size=64, optimizer=Adam(lr=1e-3), log_every=50
 )
 """What is trained."""
-CONTROL = QUICKSTART.with_fields(name="vae", objective=preset("vae", data=DATA).objective)
+CONTROL = QUICKSTART.with_fields(name="vae", objective=resolve("vae", DATA).objective)
 """The same network without the method; both together must fit into six minutes on two cores."""
 BOOTSTRAP = 200
 """Replicates at most; a slow metric takes fewer and says so."""
@@ -90,7 +90,7 @@ def scores(found: Findings, controls: tuple[Control, ...]) -> dict[str, object]:
 
 def untrained(run: TrainedRun) -> TrainedRun:
     """The run's network with the weights it started from."""
-    return TrainedRun(run.folder, run.description, build(run.spec, run.shape).model, 0)
+    return TrainedRun(run.folder, run.description, run.spec.build(run.shape).model, 0)
 
 
 def _trained(spec: RunSpec, folder: Path, force: bool, progress: bool) -> TrainedRun:

@@ -42,12 +42,11 @@ def show(
 def _size(spec: Any, size: int) -> list[str]:
     """Parameters and multiplications by part, without loading the data."""
     from hatchel.training.cost import cost
-    from hatchel.training.spec import fitted
 
     known = spec.data.known_shape
     shape = known or (1, size, size)
     where = spec.data.kind if known else f"assumed, as only the files of {spec.data.kind} can tell: see --size"
-    found = cost(fitted(spec, shape), shape)
+    found = cost(spec.fit_to_shape(shape), shape)
 
     def line(numbers: dict[str, int], unit: float, digits: int) -> str:
         parts = ", ".join(f"{name} {count / unit:.{digits}f}" for name, count in numbers.items())

@@ -1,6 +1,6 @@
 """Own terms, encoders, datasets and metrics: a Python file named on the command line, or an installed package.
 
-A package offers itself with an entry point in the group `hatchel.core.plugins` whose value is a module to import.
+A package offers itself with an entry point in the group `hatchel.plugins` whose value is a module to import.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from hatchel.core.errors import HatchelError
 
 @functools.cache
 def load_installed() -> None:
-    """Import every module that installed packages offer in the entry-point group `hatchel.core.plugins`."""
-    for entry in importlib.metadata.entry_points(group="hatchel.core.plugins"):
+    """Import every module that installed packages offer in the entry-point group `hatchel.plugins`."""
+    for entry in importlib.metadata.entry_points(group="hatchel.plugins"):
         try:
             entry.load()
         except Exception as error:

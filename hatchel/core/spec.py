@@ -32,7 +32,7 @@ import re
 import textwrap
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, cast, dataclass_transform
 
 from annotated_types import Ge, Gt, Le
@@ -55,7 +55,17 @@ def local(*, default: Any) -> Any:
     return dataclasses.field(default=default, metadata={"identity": False})
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, local))
+def in_steps(*, default: int) -> Any:
+    """A number of training steps, as long as in the paper: `shortened` makes it shorter for a shorter training."""
+    return dataclasses.field(default=default, metadata={"scale": 1})
+
+
+def per_step(*, default: float) -> Any:
+    """What adds up from step to step, such as an integral gain: of a shorter training, each step does more."""
+    return dataclasses.field(default=default, metadata={"scale": -1})
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, local, in_steps, per_step))
 class Spec:
     """The parent of everything that can be configured; see the module's docstring."""
 
@@ -158,24 +168,46 @@ def updated(spec: S, changes: Mapping[str, Any]) -> S:
 
     A new `kind` starts from that kind's own defaults; a new name adds an entry where a field is a mapping.
     """
-    data = to_dict(spec)
+    return from_dict(type(spec), changed(to_dict(spec), changes))
+
+
+def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for a spec's dictionary, in place."""
     for path, value in changes.items():
         *parents, last = path.split(".")
         node, where = data, ""
         for name in parents:
             where = f"{where}.{name}" if where else name
             # A new name may be a new entry of a mapping; if it is not, decoding names the near matches.
-            parent = cast(dict[str, Any], node)
+            parent = node
             node = parent.setdefault(name, {})
             if isinstance(node, str):  # `latent=correlated latent.dim=3`: a kind, then its fields
                 node = parent[name] = {"kind": node}
             if not isinstance(node, dict):
                 raise HatchelError(f"{path}: {where} has no fields of its own; set {where}=... instead")
-        node = cast(dict[str, Any], node)
+            node = cast(dict[str, Any], node)
         if last == "kind" and node.get("kind") != value:
             node.clear()
-        node[last] = value
-    return from_dict(type(spec), data)
+        node[last] = to_dict(value)
+    return data
+
+
+def shortened(spec: S, steps: int, of: int, keep: Collection[str] = (), path: str = "") -> S:
+    """`spec` for a training of `steps` steps where the paper has `of`: what is `in_steps` or `per_step` follows.
+
+    `keep` are the dotted fields that stay as they are; Specs inside are shortened too.
+    """
+    changes: dict[str, Any] = {}
+    for field in dataclasses.fields(spec):
+        value, name = getattr(spec, field.name), f"{path}{field.name}"
+        scale = 0 if name in keep else field.metadata.get("scale")
+        if isinstance(value, Spec):
+            changes[field.name] = shortened(value, steps, of, keep, f"{name}.")
+        elif scale == 1:
+            changes[field.name] = max(min(1, value), round(value * steps / of))
+        elif scale == -1:
+            changes[field.name] = value * of / steps
+    return spec.with_fields(**changes) if changes else spec
 
 
 def _snake(name: str) -> str:

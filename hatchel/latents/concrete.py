@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hatchel.core.spec import Count, Positive, Spec
+from hatchel.core.spec import Count, Positive, Spec, in_steps
 
 DEPTH = 80.0
 """log z_k is cut at -DEPTH / max(1, temperature): e^-80 is the last power with room to spare in float32.
@@ -29,7 +29,7 @@ class Temperature(Spec):
     """At step 0: 0.66 in Esmaeili et al. 2019."""
     end: Positive | None = None
     """After `steps`; left out: as at the start."""
-    steps: Count = 10_000
+    steps: Count = in_steps(default=10_000)
     """Length of the way."""
 
     @classmethod

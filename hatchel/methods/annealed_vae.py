@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hatchel.core.spec import Count, NonNegative
+from hatchel.core.spec import Count, NonNegative, in_steps
 from hatchel.methods.method import Method, Terms
 from hatchel.objective.terms.elbo import KL, Reconstruction
 from hatchel.objective.weights import Capacity
@@ -20,7 +20,7 @@ class AnnealedVAE(Method):
     """C at step 0."""
     end: NonNegative = 25.0
     """C after the climb."""
-    climb: Count = 100_000
+    climb: Count = in_steps(default=100_000)
     """Steps of the climb."""
 
     def terms(self) -> Terms:

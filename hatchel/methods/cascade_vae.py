@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_types import Ge
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.spec import Count, NonNegative
+from hatchel.core.spec import Count, NonNegative, in_steps
 from hatchel.latents.assigned import Assigned
 from hatchel.latents.diagonal import Diagonal
 from hatchel.methods.method import Method, Parts, Terms
@@ -24,7 +24,7 @@ class CascadeVAE(Method):
     """beta of the open coordinates."""
     high: NonNegative = 10.0
     """beta of the closed ones."""
-    every: Count = 20_000
+    every: Count = in_steps(default=20_000)
     """Steps of a stage, after which one more coordinate opens."""
     first: Annotated[int, Ge(0)] = 1
     """Coordinates open from the start."""
@@ -34,7 +34,7 @@ class CascadeVAE(Method):
     """Of the discrete variable (3 on dSprites, 10 on MNIST); 0: coordinates alone."""
     balance: NonNegative = 0.001
     """Price of every two items of a batch in one class."""
-    warmup: Annotated[int, Ge(0)] = 20_000
+    warmup: Annotated[int, Ge(0)] = in_steps(default=20_000)
     """Steps before classes are assigned."""
 
     def check(self) -> None:

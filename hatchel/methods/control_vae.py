@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hatchel.core.spec import Count, NonNegative, Positive
 from hatchel.methods.method import Method, Terms
 from hatchel.objective.terms.elbo import KL, Reconstruction
 from hatchel.objective.weights import PI
@@ -13,16 +12,16 @@ class ControlVAE(Method):
 
     paper = "Shao et al. 2020"
     verified = "the controller reaches its set point; its state is in the checkpoint"
+    shorthands = {
+        "target": ("weight.target",),
+        "climb": ("weight.steps",),
+        "kp": ("weight.kp",),
+        "ki": ("weight.ki",),
+    }
 
-    target: Positive = 18.0
-    """The set point in nats."""
-    climb: Count = 100_000
-    """Steps in which the set point grows to the target."""
-    kp: NonNegative = 0.01
-    """Proportional gain."""
-    ki: NonNegative = 0.001
-    """Integral gain."""
+    weight: PI = PI(target=18.0)
+    """The controller: weight.target is the set point in nats, reached after weight.steps; weight.kp and .ki: gains."""
 
     def terms(self) -> Terms:
         """Eqs. 7-8 of the paper."""
-        return {"rec": Reconstruction(), "kl": PI(target=self.target, steps=self.climb, kp=self.kp, ki=self.ki) * KL()}
+        return {"rec": Reconstruction(), "kl": self.weight * KL()}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hatchel.core.spec import Count, NonNegative, Positive
 from hatchel.methods.method import Method, Parts, Terms
 from hatchel.objective.terms.elbo import KL, Reconstruction
 from hatchel.objective.weights import IncrementalPI
 from hatchel.training.spec import Adam
+
+SAME = ("target", "start", "increment", "period", "ramp", "window", "kp", "ki")
 
 
 class DynamicVAE(Method):
@@ -14,41 +15,17 @@ class DynamicVAE(Method):
 
     paper = "Shao et al. 2022 (baseline of Wu et al. 2023)"
     verified = "set points and betas by hand; the KL follows a growing set point; resume keeps the controller"
+    shorthands = {name: (f"weight.{name}",) for name in SAME} | {"beta": ("weight.initial", "weight.high")}
 
-    target: Positive = 20.0
-    """The last set point in nats: 20 on dSprites."""
-    start: NonNegative = 0.5
-    """The first set point."""
-    increment: Positive = 0.15
-    """How much the set point grows a period."""
-    period: Count = 6000
-    """Steps between two increments; for short runs make this smaller in proportion."""
-    ramp: Count = 1000
-    """Steps over which an increment is spread."""
-    window: Count = 5
-    """Values in the moving average."""
-    kp: NonNegative = 0.01
-    """Proportional gain, Wu et al. 2023's."""
-    ki: NonNegative = 0.001
-    """Integral gain, Wu et al. 2023's; the method's own code has 0.005."""
-    beta: Positive = 150.0
-    """beta(0), also the largest."""
+    weight: IncrementalPI = IncrementalPI()
+    """The controller: weight.target is the last set point in nats (20 on dSprites), weight.initial is beta(0).
+
+    Its gains are Wu et al. 2023's; the method's own code has weight.ki 0.005.
+    """
 
     def terms(self) -> Terms:
         """The paper's incremental PI algorithm."""
-        weight = IncrementalPI(
-            target=self.target,
-            start=self.start,
-            increment=self.increment,
-            period=self.period,
-            ramp=self.ramp,
-            window=self.window,
-            kp=self.kp,
-            ki=self.ki,
-            initial=self.beta,
-            high=self.beta,
-        )
-        return {"rec": Reconstruction(), "kl": weight * KL()}
+        return {"rec": Reconstruction(), "kl": self.weight * KL()}
 
     def parts(self) -> Parts:
         """As the method's own experiments and Wu et al. 2023 have it: Adam 1e-4."""

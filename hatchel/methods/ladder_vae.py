@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from hatchel.core.spec import Count
+from hatchel.core.spec import Count, in_steps
 from hatchel.latents.ladder import Ladder
 from hatchel.methods.method import Method, Parts, Terms
 from hatchel.nets.ladder import LadderEncoder
@@ -20,7 +20,7 @@ class LadderVAE(Method):
 
     layers: tuple[Count, ...] = (10, 5)
     """Coordinates of each layer, from the data up."""
-    warmup: Count = 10_000
+    warmup: Count = in_steps(default=10_000)
     """Steps in which w grows from 0 to 1."""
     reads: Literal["bottom", "all"] = "bottom"
     """What the decoder reads: the lowest layer, or all."""

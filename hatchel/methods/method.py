@@ -1,4 +1,4 @@
-"""The family of methods: a paper is a preset, a small Spec whose fields are the paper's symbols."""
+"""The family of methods: a paper is a small Spec whose fields are the paper's parameters."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from hatchel.core.spec import Spec, from_dict
-from hatchel.data.source import Source
+from hatchel.core.spec import Spec
 from hatchel.objective.objective import Weighted
 from hatchel.objective.term import Term
-from hatchel.training.spec import RunSpec
 
 Terms = Mapping[str, Term | Weighted]
 """Names and terms; a bare term has weight 1."""
@@ -19,12 +17,20 @@ Parts = Mapping[str, Any]
 
 
 class Method(Spec, ABC, family="method", home="hatchel.methods"):
-    """A method by its paper's name and symbols."""
+    """A method by its paper's name and parameters; `hatchel.methods.resolve` makes a run of it.
+
+    A parameter that is a number of training steps is declared with `in_steps(default=...)`, one that adds up from step
+    to step with `per_step(default=...)`: a training shorter than `paper_steps` shortens them in proportion.
+    """
 
     paper: ClassVar[str]
-    """Authors, year, and the number of the paper here, if any."""
+    """Authors and year."""
     verified: ClassVar[str]
     """What a test or a study of this project checked of it."""
+    paper_steps: ClassVar[int] = 300_000
+    """Steps of the paper's own training, which its schedules are made for."""
+    shorthands: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Other names of parameters: {"target": ("weight.target",)}."""
 
     @abstractmethod
     def terms(self) -> Terms:
@@ -34,13 +40,9 @@ class Method(Spec, ABC, family="method", home="hatchel.methods"):
         """Fields of RunSpec in which the paper differs from the defaults."""
         return {}
 
-    def run(self, data: Source) -> RunSpec:
-        """The whole run."""
-        return from_dict(RunSpec, {"name": self.kind, "data": data, "objective": self.terms(), **self.parts()})
 
+def preset(name: str, /, *, data: Any = "dsprites", **fields: Any) -> Any:
+    """`resolve` under its name of 0.1, until the last caller is gone."""
+    from hatchel.methods.resolve import resolve
 
-def preset(name: str, /, *, data: str | Source = "dsprites", **fields: Any) -> RunSpec:
-    """The run that a method stands for, with some of its symbols set: `preset("factor_vae", gamma=10)`."""
-    method = from_dict(Method, {"kind": name, **fields})
-    source = data if isinstance(data, Source) else from_dict(Source, data, "data")
-    return method.run(source)
+    return resolve(name, data, fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hatchel.core.spec import Count
+from hatchel.core.spec import Count, in_steps
 from hatchel.latents.nvae import Nvae
 from hatchel.methods.method import Method, Parts, Terms
 from hatchel.nets.residual import Residual, ResidualDecoder
@@ -22,7 +22,7 @@ class NvaeLite(Method, kind="nvae_lite"):
     """Latent variables at each point of each group."""
     channels: Count = 32
     """Of all features."""
-    warmup: Count = 10_000
+    warmup: Count = in_steps(default=10_000)
     """Steps in which w grows from 0 to 1."""
 
     def terms(self) -> Terms:

@@ -11,7 +11,7 @@ from annotated_types import Ge
 from torch import Tensor
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.spec import Count, NonNegative, Positive, Share, Spec
+from hatchel.core.spec import Count, NonNegative, Positive, Share, Spec, in_steps, per_step
 from hatchel.latents.posterior import Posterior
 
 
@@ -85,9 +85,9 @@ class Ramp(Weight):
     """w before the ramp."""
     end: float = 1.0
     """w after it."""
-    steps: Count = 10_000
+    steps: Count = in_steps(default=10_000)
     """Length of the ramp."""
-    delay: Annotated[int, Ge(0)] = 0
+    delay: Annotated[int, Ge(0)] = in_steps(default=0)
     """Steps before it begins."""
 
     def at(self, step: int) -> float:
@@ -110,7 +110,7 @@ class Cyclic(Weight):
     """w at the start of a period."""
     high: float = 1.0
     """w on the plateau."""
-    period: Count = 10_000
+    period: Count = in_steps(default=10_000)
     """Steps of one cycle."""
     rise: Share = 0.5
     """The share of a period that rises."""
@@ -138,7 +138,7 @@ class Capacity(Weight):
     """C at step 0."""
     end: NonNegative = 25.0
     """C at the end."""
-    steps: Count = 100_000
+    steps: Count = in_steps(default=100_000)
     """Length of the climb."""
 
     def at(self, step: int) -> float:
@@ -164,11 +164,11 @@ class PI(Weight, kind="pi"):
     """The set point in nats."""
     start: NonNegative = 0.5
     """C at step 0."""
-    steps: Count = 100_000
+    steps: Count = in_steps(default=100_000)
     """Length of the climb to the target."""
     kp: NonNegative = 0.01
     """Of the non-linear proportional part."""
-    ki: NonNegative = 0.001
+    ki: NonNegative = per_step(default=0.001)
     """Of the integral part."""
     low: NonNegative = 0.0
     """Smallest beta."""
@@ -224,15 +224,15 @@ class IncrementalPI(Weight, kind="incremental_pi"):
     """The first set point."""
     increment: Positive = 0.15
     """How much the set point grows a period."""
-    period: Count = 6000
+    period: Count = in_steps(default=6000)
     """Steps between two increments."""
-    ramp: Count = 1000
+    ramp: Count = in_steps(default=1000)
     """Steps over which an increment is spread; 1 makes it a jump."""
     window: Count = 5
     """T, how many values the moving average has."""
     kp: NonNegative = 0.01
     """Of the non-linear proportional part."""
-    ki: NonNegative = 0.001
+    ki: NonNegative = per_step(default=0.001)
     """Of the integral part."""
     initial: Positive = 150.0
     """beta before the first step: large, so that little information passes at first."""

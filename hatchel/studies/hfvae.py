@@ -10,6 +10,7 @@ import torch
 
 from hatchel.core.spec import Count, Positive, from_dict
 from hatchel.data.xy_squares import XYSquares
+from hatchel.methods.resolve import resolve
 from hatchel.objective.estimators.minibatch import Stratified
 from hatchel.objective.objective import Weighted
 from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation, TotalCorrelation
@@ -18,7 +19,6 @@ from hatchel.studies.common import Budget, budget, sprites
 from hatchel.study.claims import Claim, higher
 from hatchel.study.frame import select, wide
 from hatchel.study.grid import Grid, Scale, axis, metrics
-from hatchel.study.resolve import resolve
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
 from hatchel.study.task import Case, Result, Task, Workspace

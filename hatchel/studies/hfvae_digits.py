@@ -11,6 +11,7 @@ import pandas as pd
 from hatchel.data.mnist import MNIST, FashionMNIST
 from hatchel.data.pruned_mnist import PrunedMNIST
 from hatchel.data.source import Source
+from hatchel.methods.resolve import resolve
 from hatchel.studies.hfvae import scores_grid
 from hatchel.studies.tasks.digits import OFF, Digits
 from hatchel.studies.tasks.strokes import Strokes
@@ -18,7 +19,6 @@ from hatchel.studies.tasks.zero_shot import FEATURES, ZeroShot
 from hatchel.study.claims import Claim, higher, inside, near
 from hatchel.study.frame import groups, paired, select, tasks, values
 from hatchel.study.grid import Grid, Scale, metrics
-from hatchel.study.resolve import resolve
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
 from hatchel.study.task import Case

@@ -11,12 +11,12 @@ import torch
 
 from hatchel.core.memory import keep_memory
 from hatchel.data.dsprites import DSprites
+from hatchel.methods.resolve import resolve
 from hatchel.studies.recurd import table2_grid
 from hatchel.studies.tasks.reached import Reached
 from hatchel.study.claims import Claim, lower
 from hatchel.study.frame import estimate, select
 from hatchel.study.grid import Grid, Scale
-from hatchel.study.resolve import resolve
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
 from hatchel.study.task import Case, Result, Task, Workspace

@@ -11,12 +11,12 @@ import pandas as pd
 from hatchel.data.mnist import MNIST
 from hatchel.data.mnist_rotation import ANGLES, MNISTRotation
 from hatchel.data.source import Source
+from hatchel.methods.resolve import resolve
 from hatchel.studies.common import NETWORK
 from hatchel.studies.tasks.classified import SHARES, Classified, accuracy
 from hatchel.study.claims import Claim, higher
 from hatchel.study.frame import select
 from hatchel.study.grid import Grid, Scale
-from hatchel.study.resolve import resolve
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
 from hatchel.study.task import Case

@@ -11,8 +11,8 @@ from typing import Any, Literal
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import from_dict
 from hatchel.data.source import Source
+from hatchel.methods.resolve import Change, resolve
 from hatchel.metrics.metric import Metric
-from hatchel.study.resolve import Change, resolve
 from hatchel.study.task import Case, Label
 from hatchel.study.trained import Trained
 from hatchel.training.spec import RunSpec

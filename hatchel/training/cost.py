@@ -8,7 +8,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from hatchel.nets.part import Shape
-from hatchel.training.spec import RunSpec, build
+from hatchel.training.spec import RunSpec
 
 ITEMS = 2
 """The smallest batch that every estimator takes."""
@@ -28,7 +28,7 @@ def cost(spec: RunSpec, shape: Shape) -> Cost:
     The objective's part is what a step does beside encoding and decoding once: a critic counts twice, because it is
     read for the model and for itself. A learned latent or likelihood counts as the decoder's.
     """
-    system = build(spec, shape)
+    system = spec.build(shape)
     model = system.model
     x = torch.zeros(ITEMS, *shape)
 

@@ -1,11 +1,11 @@
-"""Run: a trained model and where it lives; `train` makes one."""
+"""TrainedRun: a trained model and its folder; `train` makes one."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ from hatchel.training.checkpoint import Description, checkpoints, restore
 from hatchel.training.loop import choose_device, fit, processes
 from hatchel.training.model import Model
 from hatchel.training.order import Order, labelled_batches
-from hatchel.training.spec import RunSpec, build, resolved
+from hatchel.training.spec import RunSpec
 
 CHUNK = 512
 """Items encoded or decoded at once."""
@@ -44,15 +44,15 @@ class TrainedRun:
         """Steps done."""
         self._data: Dataset | None = None
 
-    @staticmethod
-    def load(folder: str | Path, device: str = "cpu") -> TrainedRun:
+    @classmethod
+    def load(cls, folder: str | Path, device: str = "cpu") -> Self:
         """The run in a folder, from its newest readable checkpoint."""
         place = Path(folder)
         description = Description.read(place)
-        system = build(description.spec, description.shape)
+        system = description.spec.build(description.shape)
         steps = restore(place, system)
         system.to(device=choose_device(device), memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
-        return TrainedRun(place, description, system.model, steps)
+        return cls(place, description, system.model, steps)
 
     @property
     def spec(self) -> RunSpec:
@@ -154,12 +154,6 @@ class TrainedRun:
             known = "0 only" if self.levels == 1 else f"0 to {self.levels - 1}"
             raise HatchelError(f"level: this run's latent has level {known}, not {level}")
 
-    def evaluate(self, *arguments: Any, **options: Any) -> Any:
-        """Every metric on codes of the run's own data; see `hatchel.evaluation.evaluation.evaluate`."""
-        from hatchel.evaluation.evaluation import evaluate
-
-        return evaluate(self, *arguments, **options)
-
 
 def train(
     spec: RunSpec,
@@ -184,7 +178,7 @@ def train(
         spec = spec.with_fields(data=data if isinstance(data, Source) else from_dict(Source, str(data), "data"))
     spec = updated(spec, fields) if fields else spec
     loaded = held or spec.data.load()
-    spec = resolved(spec, loaded)
+    spec = spec.fit_to(loaded)
     folder = Path(out) if out is not None else Path("runs") / f"{spec.name}-{spec.digest()}"
     with processes(choose_device(spec.device)):
         return _train(spec, loaded, folder, resume, force, progress)
@@ -201,11 +195,11 @@ def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool
     items = data.split(spec.seed, spec.test_share)[0] if spec.test_share else np.arange(len(data))
     description = Description(spec, data.shape, len(items), data.fingerprint)
     # Before anything is written: a spec that does not fit is refused here.
-    system = build(spec, data.shape)
+    system = spec.build(data.shape)
     order = Order(torch.from_numpy(items), spec.batch_size, spec.seed)
     if system.objective.wants_labels:
         labelled_batches(spec, data, order.items)
-    done = _look(folder, description, resume, force)
+    done = existing_run(folder, description, resume, force)
     distributed.wait()  # or a slow process finds what the first has already written, and refuses it
     if done is not None:
         return done
@@ -220,8 +214,8 @@ def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool
     return run
 
 
-def _look(folder: Path, wanted: Description, resume: bool, force: bool) -> TrainedRun | None:
-    """What already lies in the folder: a finished run is returned, a foreign or unfinished one is refused."""
+def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -> TrainedRun | None:
+    """The finished run in a folder, if there is one; a foreign or unfinished one is refused."""
     if force or not folder.exists() or not any(folder.iterdir()):
         return None
     found = Description.read(folder)
@@ -229,7 +223,10 @@ def _look(folder: Path, wanted: Description, resume: bool, force: bool) -> Train
         raise HatchelError(f"{folder}: was trained on other data; choose another folder with --out, or --force")
     same: Callable[[RunSpec], str] = lambda s: s.with_fields(steps=1).digest()  # noqa: E731
     if same(found.spec) != same(wanted.spec):
-        raise HatchelError(f"{folder}: holds a run with another configuration; choose another --out, or --force")
+        raise HatchelError(
+            f"{folder}: holds a run with another configuration; choose another --out, or --force "
+            f"(to train that run further: hatchel train {folder} --resume steps=...)"
+        )
     steps = int(checkpoints(folder)[0].name.removeprefix("step-")) if checkpoints(folder) else 0
     if steps >= wanted.spec.steps:
         return TrainedRun.load(folder, wanted.spec.device)

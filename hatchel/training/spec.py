@@ -81,12 +81,11 @@ class RunSpec(Spec):
     tensorboard: bool = local(default=False)
     """Also write TensorBoard files (needs the `track` extra)."""
     name: str = local(default="custom")
-    """What the run is called in tables: the preset's name."""
+    """What the run is called in tables: the method's name."""
 
     def check(self) -> None:
-        """An objective without terms says nothing."""
         if not self.objective:
-            raise HatchelError("objective: has no terms; start from a preset (`hatchel list methods`)")
+            raise HatchelError("objective: has no terms; start from a method (`hatchel list methods`)")
         if self.test_share >= 1:
             raise HatchelError("test_share: must be below 1, or nothing is left to train on")
 
@@ -94,31 +93,32 @@ class RunSpec(Spec):
         """The objective as one writes it down."""
         return formula(self.objective)
 
+    def fit_to(self, data: Dataset) -> RunSpec:
+        """With every part that was left out chosen to fit the data."""
+        return self.fit_to_shape(data.shape, Columns(data.columns) if data.likelihood == "columns" else None)
 
-def resolved(spec: RunSpec, data: Dataset) -> RunSpec:
-    """The spec with every part that was left out chosen to fit the data."""
-    columns = Columns(data.columns) if data.likelihood == "columns" else None
-    return fitted(spec, data.shape, columns)
+    def fit_to_shape(self, shape: Shape, columns: Columns | None = None) -> RunSpec:
+        """The same for items of a shape, without the data; `columns` for those of a table."""
+        size = shape[-1]
+        square = len(shape) == 3 and shape[1] == shape[2] and size >= 16 and size & (size - 1) == 0
+        return self.with_fields(
+            encoder=self.encoder or (Conv() if square else Mlp()),
+            decoder=self.decoder or (Deconv() if square else MlpDecoder()),
+            likelihood=self.likelihood or columns or Bernoulli(),
+        )
+
+    def build(self, shape: Shape) -> System:
+        """Model and objective with their initial weights, which depend on the spec's seed alone."""
+        if self.encoder is None or self.decoder is None or self.likelihood is None:
+            raise HatchelError("the spec leaves parts open: choose them with spec.fit_to(data) first")
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            model = Model(self.encoder, self.latent, self.decoder, self.likelihood, shape)
+            # Any numbers do: the objective reads only the latent's sites and groups and the shapes of the features.
+            with torch.no_grad():
+                q, encoded = model.eval().encode(torch.zeros(1, *shape))
+            return System(model.train(), Objective(self.objective, q, encoded.features, shape))
 
 
-def fitted(spec: RunSpec, shape: Shape, columns: Columns | None = None) -> RunSpec:
-    """The spec with every part that was left out chosen to fit items of this shape; `columns` for those of a table."""
-    size = shape[-1]
-    square = len(shape) == 3 and shape[1] == shape[2] and size >= 16 and size & (size - 1) == 0
-    encoder = spec.encoder or (Conv() if square else Mlp())
-    decoder = spec.decoder or (Deconv() if square else MlpDecoder())
-    likelihood = spec.likelihood or columns or Bernoulli()
-    return spec.with_fields(encoder=encoder, decoder=decoder, likelihood=likelihood)
-
-
-def build(spec: RunSpec, shape: Shape) -> System:
-    """Model and objective with their initial weights, which depend on the spec's seed alone."""
-    if spec.encoder is None or spec.decoder is None or spec.likelihood is None:
-        raise HatchelError("the spec leaves parts open: resolve it with the data first")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(spec.seed)
-        model = Model(spec.encoder, spec.latent, spec.decoder, spec.likelihood, shape)
-        # Any numbers do: the objective reads only the latent's sites and groups and the shapes of the features.
-        with torch.no_grad():
-            q, encoded = model.eval().encode(torch.zeros(1, *shape))
-        return System(model.train(), Objective(spec.objective, q, encoded.features, shape))
+# The same under their names of 0.1, until the last caller is gone.
+resolved, fitted, build = RunSpec.fit_to, RunSpec.fit_to_shape, RunSpec.build

@@ -16,7 +16,7 @@ import pytest
 from hatchel.core.errors import HatchelError
 from hatchel.core.plugins import load_file
 from hatchel.core.spec import FAMILIES, Count, NonNegative, Positive, Spec, from_dict, local, to_dict, updated
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.objective.term import Term
 from hatchel.training.spec import RunSpec
 
@@ -126,7 +126,7 @@ def test_every_family_member_has_documented_fields() -> None:
         "metric",
         "method",
     }
-    preset("vae", data="xy_squares")
+    resolve("vae", "xy_squares")
     from hatchel.metrics.metric import Metric
 
     assert Metric.members()
@@ -155,7 +155,7 @@ def test_a_plugin_file_is_a_term(tmp_path: Path) -> None:
     path.write_text(PLUGIN)
     load_file(path)
     assert "code_norm" in Term.members()
-    spec = updated(preset("vae", data="xy_squares"), {"objective.norm": {"term": "code_norm", "weight": 0.1}})
+    spec = updated(resolve("vae", "xy_squares"), {"objective.norm": {"term": "code_norm", "weight": 0.1}})
     assert spec.formula().endswith("0.1*E|z|^2")
     assert from_dict(RunSpec, to_dict(spec)) == spec
     Term._members.pop("code_norm")

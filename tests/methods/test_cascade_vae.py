@@ -12,16 +12,15 @@ from hatchel.core.errors import HatchelError
 from hatchel.data import load
 from hatchel.latents.assigned import Assigned
 from hatchel.latents.diagonal import Diagonal
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.training.run import TrainedRun, train
-from hatchel.training.spec import build, resolved
 
 DATA = "xy_squares"
 
 
 def loss(kind: str, step: int, **fields: object) -> float:
     data = load(DATA)
-    system = build(resolved(preset(kind, data=DATA, **fields), data), data.shape)
+    system = resolve(kind, DATA, fields).fit_to(data).build(data.shape)
     with torch.no_grad():
         return float(system(data.reader()(torch.arange(16)), len(data), step, 0).objective)
 
@@ -33,16 +32,18 @@ def test_all_closed_and_all_open_are_beta_vaes() -> None:
 
 
 def test_settings() -> None:
-    assert preset("cascade_vae", data=DATA).latent == Diagonal(10)
-    assert preset("cascade_vae", data=DATA, classes=3, dim=6, warmup=5).latent == Assigned(Diagonal(6), 3, 0.001, 5)
+    assert resolve("cascade_vae", DATA).latent == Diagonal(10)
+    assert resolve("cascade_vae", DATA, {"classes": 3, "dim": 6, "warmup": 5}).latent == Assigned(
+        Diagonal(6), 3, 0.001, 5
+    )
     with pytest.raises(HatchelError, match="high: must be at least low"):
-        preset("cascade_vae", high=0.5)
+        resolve("cascade_vae", changes={"high": 0.5})
     with pytest.raises(HatchelError, match="classes: must be 0"):
-        preset("cascade_vae", classes=1)
+        resolve("cascade_vae", changes={"classes": 1})
 
 
 def test_classes_are_assigned_encoded_and_decoded(tmp_path: Path) -> None:
-    spec = preset("cascade_vae", data=DATA, classes=3, dim=2, warmup=3, balance=0.1)
+    spec = resolve("cascade_vae", DATA, {"classes": 3, "dim": 2, "warmup": 3, "balance": 0.1})
     run = train(spec, steps=30, batch_size=16, out=tmp_path, progress=False)
     images = run.data.images(np.arange(40))
     codes = run.encode(images)

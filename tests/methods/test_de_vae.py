@@ -12,28 +12,27 @@ from hatchel.core.errors import HatchelError
 from hatchel.data import load
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.objective.terms.moments import PosteriorVariance
 from hatchel.objective.weights import PerLevel
 from hatchel.training.run import TrainedRun, train
-from hatchel.training.spec import build, resolved
 
 DATA = "xy_squares"
 
 
 def test_settings_and_ablations() -> None:
-    spec = preset("de_vae", data=DATA)
+    spec = resolve("de_vae", DATA)
     assert spec.latent == ScaledHierarchy(Diagonal(10), 3)
     assert spec.objective["kl"].weight == PerLevel((1, 10, 40))
     assert (spec.optimizer.lr, spec.batch_size) == (1e-4, 256)
-    redundant = preset("de_vae", data=DATA, betas=[1, 10, 20, 40, 80], dim=4, spaces="linear", scale=2)
+    redundant = resolve("de_vae", DATA, {"betas": [1, 10, 20, 40, 80], "dim": 4, "spaces": "linear", "scale": 2})
     assert redundant.latent == ScaledHierarchy(Diagonal(4), 5, 2.0, "linear")
     assert spec.formula() == "-log p(x|z) + beta_i*KL(q(z|x)||p(z)), beta: 1, 10, 40 by level"
 
 
 def test_a_step_works_on_one_level_with_its_beta() -> None:
     data = load(DATA)
-    system = build(resolved(preset("de_vae", data=DATA), data), data.shape)
+    system = resolve("de_vae", DATA).fit_to(data).build(data.shape)
     x = data.reader()(torch.arange(8))
     seen = set()
     for step in range(12):
@@ -51,8 +50,8 @@ def test_a_single_space_and_s_0_are_the_plain_vae_up_to_the_embedding() -> None:
     data = load(DATA)
     x = data.reader()(torch.arange(8))
     for fields in ({"betas": (1,)}, {"scale": 0}):
-        system = build(resolved(preset("de_vae", data=DATA, **fields), data), data.shape)
-        plain = build(resolved(preset("vae", data=DATA), data), data.shape)
+        system = resolve("de_vae", DATA, fields).fit_to(data).build(data.shape)
+        plain = resolve("vae", DATA).fit_to(data).build(data.shape)
         plain.model.encoder.load_state_dict(system.model.encoder.state_dict())
         state = system.model.decoder.state_dict()
         first = next(k for k, v in state.items() if v.ndim == 2)
@@ -66,9 +65,9 @@ def test_a_single_space_and_s_0_are_the_plain_vae_up_to_the_embedding() -> None:
 def test_a_term_on_the_first_level_alone() -> None:
     """RTC-VAE's penalty on DeVAE's first space: the other levels do not feel it."""
     data = load(DATA)
-    spec = preset("de_vae", data=DATA)
+    spec = resolve("de_vae", DATA)
     spec = spec.with_fields(objective={**spec.objective, "var": PerLevel((10, 0, 0)) * PosteriorVariance()})
-    system, plain = (build(resolved(s, data), data.shape) for s in (spec, preset("de_vae", data=DATA)))
+    system, plain = (s.fit_to(data).build(data.shape) for s in (spec, resolve("de_vae", DATA)))
     x = data.reader()(torch.arange(8))
     for step in range(8):
         with torch.no_grad():
@@ -80,7 +79,7 @@ def test_a_term_on_the_first_level_alone() -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
     """Some steps at a large rate, so that the scales leave 0."""
-    spec = preset("de_vae", data=DATA, dim=4, betas=(1, 5, 10))
+    spec = resolve("de_vae", DATA, {"dim": 4, "betas": (1, 5, 10)})
     spec = spec.with_fields(steps=60, batch_size=32)
     spec = spec.with_fields(optimizer=spec.optimizer.with_fields(lr=3e-3))
     return train(spec, out=tmp_path_factory.mktemp("run"), progress=False)

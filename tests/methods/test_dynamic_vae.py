@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file
 
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.objective.weights import IncrementalPI
 from hatchel.training.run import train
 
@@ -15,7 +15,7 @@ DATA = "xy_squares"
 
 
 def test_settings() -> None:
-    spec = preset("dynamic_vae", data=DATA)
+    spec = resolve("dynamic_vae", DATA, {"steps": 300_000})
     weight = spec.objective["kl"].weight
     assert isinstance(weight, IncrementalPI)
     assert (weight.kp, weight.ki, weight.initial, weight.high, weight.window) == (0.01, 0.001, 150, 150, 5)
@@ -24,7 +24,7 @@ def test_settings() -> None:
 
 
 def test_resume_keeps_the_controller(tmp_path: Path) -> None:
-    spec = preset("dynamic_vae", data=DATA, period=3, ramp=2, increment=1, ki=0.5).with_fields(batch_size=16)
+    spec = resolve("dynamic_vae", DATA, {"period": 3, "ramp": 2, "increment": 1, "ki": 0.5}).with_fields(batch_size=16)
 
     def state(folder: str) -> torch.Tensor:
         (last,) = (tmp_path / folder / "checkpoints").glob("step-*8")

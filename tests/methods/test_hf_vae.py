@@ -13,17 +13,16 @@ from hatchel.data import load
 from hatchel.data.memory import from_array
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian, Group
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.objective.weights import Capacity
 from hatchel.training.run import TrainedRun, train
-from hatchel.training.spec import build, resolved
 
 DATA = "xy_squares"
 
 
 def losses(kind: str, **fields: object) -> dict[str, float]:
     data = load(DATA)
-    system = build(resolved(preset(kind, data=DATA, **fields), data), data.shape)
+    system = resolve(kind, DATA, fields).fit_to(data).build(data.shape)
     with torch.no_grad():
         loss = system(data.reader()(torch.arange(32)), len(data), 3, 0)
     return {"objective": float(loss.objective), **{k: float(v) for k, v in loss.terms.items()}}
@@ -46,7 +45,7 @@ def test_with_all_weights_one_the_objective_is_the_elbo() -> None:
 
 def test_deeper_groups_get_a_term_each() -> None:
     groups = {"what": Group({"class": Concrete(3), "look": Gaussian(2)}), "where": Gaussian(2)}
-    spec = preset("hf_vae", data=DATA, groups=groups)
+    spec = resolve("hf_vae", DATA, {"groups": groups})
     assert list(spec.objective) == ["rec", "mi", "between", "parts2", "within", "dw"]
     ones = losses("hf_vae", groups=groups, alpha=1, beta=1, gamma=1)
     assert ones["objective"] == pytest.approx(losses("beta_svae", groups=groups, beta=1)["objective"], rel=1e-5)
@@ -58,7 +57,7 @@ def test_beta_svae_with_one_gaussian_group_is_beta_vae() -> None:
 
 
 def test_joint_vae_holds_each_kl_at_a_capacity_of_its_own() -> None:
-    spec = preset("joint_vae", data=DATA, classes=3, discrete=5, gamma=30, continuous=7)
+    spec = resolve("joint_vae", DATA, {"classes": 3, "discrete": 5, "gamma": 30, "continuous": 7})
     assert spec.objective["kl_class"].weight == Capacity(30, 0, math.log(3), 25_000)
     assert spec.objective["kl_style"].weight == Capacity(30, 0, 7, 25_000)
     found = losses("joint_vae", gamma=2, climb=1)
@@ -68,7 +67,7 @@ def test_joint_vae_holds_each_kl_at_a_capacity_of_its_own() -> None:
 
 
 def test_papers_settings() -> None:
-    spec = preset("hf_vae", data=DATA)
+    spec = resolve("hf_vae", DATA)
     assert spec.latent == Mixed({"style": Gaussian(10), "class": Concrete(10)})
     assert (spec.optimizer.lr, spec.batch_size) == (1e-3, 512)
     assert {e.term.by.kind for n, e in spec.objective.items() if n != "rec"} == {"stratified"}
@@ -84,7 +83,9 @@ def clustered(tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainedRun, np.
     rng = np.random.default_rng(0)
     labels = rng.choice(3, size=600, p=[0.5, 0.3, 0.2])
     rows = np.eye(3)[labels][:, [0, 1, 2, 0, 1, 2]] * 4 + 0.3 * rng.standard_normal((600, 6))
-    spec = preset("hf_vae", groups={"class": Concrete(3)}, prior="groups").with_fields(steps=500, batch_size=128)
+    spec = resolve("hf_vae", changes={"groups": {"class": Concrete(3)}, "prior": "groups"}).with_fields(
+        steps=500, batch_size=128
+    )
     run = train(spec, data=from_array(rows), out=tmp_path_factory.mktemp("run"), progress=False)
     return run, rows, labels
 

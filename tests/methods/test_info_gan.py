@@ -12,15 +12,14 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.spec import updated
 from hatchel.data import load
 from hatchel.latents.code_noise import CodeNoise
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.training.run import TrainedRun, train
-from hatchel.training.spec import build, resolved
 
 DATA = "xy_squares"
 
 
 def test_settings_and_formula() -> None:
-    spec = preset("info_gan", data=DATA)
+    spec = resolve("info_gan", DATA)
     assert spec.latent == CodeNoise(10, (), 62, "uniform")
     assert (spec.optimizer.lr, spec.critic_optimizer.lr, spec.optimizer.beta1) == (1e-3, 2e-4, 0.5)
     assert spec.formula() == "-log D(G(n,c)) - 0.1*I(c;G(n,c))"
@@ -28,9 +27,9 @@ def test_settings_and_formula() -> None:
 
 def test_a_latent_without_a_prior_to_draw_from_is_refused() -> None:
     data = load(DATA)
-    spec = preset("info_gan", data=DATA).with_fields(latent=preset("vae", data=DATA).latent)
+    spec = resolve("info_gan", DATA).with_fields(latent=resolve("vae", DATA).latent)
     with pytest.raises(HatchelError, match="draws no codes for a generator; set latent=code_noise"):
-        build(resolved(spec, data), data.shape)
+        spec.fit_to(data).build(data.shape)
 
 
 def test_the_information_teaches_q_and_g_and_the_game_teaches_g_and_d() -> None:
@@ -38,9 +37,9 @@ def test_the_information_teaches_q_and_g_and_the_game_teaches_g_and_d() -> None:
     x = data.reader()(torch.arange(8))
 
     def taught(term: str) -> set[str]:
-        spec = preset("info_gan", data=DATA)
+        spec = resolve("info_gan", DATA)
         spec = spec.with_fields(objective={term: spec.objective[term]})
-        system = build(resolved(spec, data), data.shape)
+        system = spec.fit_to(data).build(data.shape)
         system(x, len(data), 0, 0).total.backward()
         return {n.split(".")[1] for n, p in system.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0}
 
@@ -54,7 +53,7 @@ def test_a_code_is_learned_and_read_back(tmp_path: Path) -> None:
     With small networks and small steps, which get there (0.97 and above with any seed): convolutions at the paper's
     rate are still learning when a test has to end, and how far they come depends on the CPU.
     """
-    spec = preset("info_gan", data=DATA, code=2, noise=2, weight=1)
+    spec = resolve("info_gan", DATA, {"code": 2, "noise": 2, "weight": 1})
     small = {"encoder": "mlp", "decoder": "mlp_decoder", "optimizer.lr": 3e-4, "batch_size": 64, "steps": 300}
     spec = updated(spec.with_fields(objective={"information": spec.objective["information"]}), small)
     run = train(spec, out=tmp_path, progress=False)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from hatchel.latents.ladder import Ladder
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.nets.ladder import LadderEncoder
 from hatchel.objective.weights import Ramp
 from hatchel.training.run import TrainedRun, train
@@ -17,14 +17,14 @@ DATA = "xy_squares"
 
 
 def test_settings() -> None:
-    spec = preset("ladder_vae", data=DATA, layers=(8, 4, 2), warmup=7)
+    spec = resolve("ladder_vae", DATA, {"layers": (8, 4, 2), "warmup": 7})
     assert spec.latent == Ladder((8, 4, 2))
     assert spec.encoder == LadderEncoder((8, 4, 2))
     assert spec.objective["kl"].weight == Ramp(0, 1, 7)
 
 
 def test_codes_are_all_layers_means_top_first(tmp_path: Path) -> None:
-    spec = preset("ladder_vae", data=DATA, layers=(3, 2), warmup=4)
+    spec = resolve("ladder_vae", DATA, {"layers": (3, 2), "warmup": 4})
     run = train(spec, steps=6, batch_size=8, out=tmp_path, progress=False)
     images = run.data.images(np.arange(12))
     codes = run.encode(images)

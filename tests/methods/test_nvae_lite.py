@@ -6,15 +6,14 @@ import torch
 
 from hatchel.data import load
 from hatchel.latents.nvae import Nvae
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.nets.residual import Residual, ResidualDecoder
-from hatchel.training.spec import build, resolved
 
 DATA = "xy_squares"
 
 
 def test_parts_agree_on_the_grids() -> None:
-    spec = preset("nvae_lite", data=DATA, sides=(1, 4, 8), variables=(4, 2, 1), channels=8)
+    spec = resolve("nvae_lite", DATA, {"sides": (1, 4, 8), "variables": (4, 2, 1), "channels": 8})
     assert spec.latent == Nvae((1, 4, 8), (4, 2, 1), 8)
     assert spec.encoder == Residual(8, ((4, 1), (2, 4), (1, 8)))
     assert spec.decoder == ResidualDecoder(8, (8, 8))
@@ -22,7 +21,7 @@ def test_parts_agree_on_the_grids() -> None:
 
 def test_every_weight_learns_and_the_top_group_moves_the_picture() -> None:
     data = load(DATA)
-    system = build(resolved(preset("nvae_lite", data=DATA, channels=8, warmup=1), data), data.shape)
+    system = resolve("nvae_lite", DATA, {"channels": 8, "warmup": 1}).fit_to(data).build(data.shape)
     x = data.reader()(torch.arange(6))
     system(x, len(data), 5, 0).total.backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in system.parameters())

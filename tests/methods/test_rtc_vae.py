@@ -13,7 +13,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.spec import updated
 from hatchel.data.memory import from_array
 from hatchel.latents.diagonal import DiagonalGaussian
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.metrics import gaussian_tc
 from hatchel.objective.estimators.mixture import exact_log_q
 from hatchel.objective.evaluator import Evaluator
@@ -57,16 +57,16 @@ def test_theorem_1_where_deviations_fall_off_with_mu() -> None:
 
 
 def test_weights_and_parts_are_the_papers() -> None:
-    assert [preset("rtc_vae", beta=b).objective["var"].weight for b in (2, 10, 50)] == [
+    assert [resolve("rtc_vae", changes={"beta": b}).objective["var"].weight for b in (2, 10, 50)] == [
         Constant(w) for w in (10, 10, 50)
     ]
-    assert preset("rtc_vae", beta=6, eta=3).objective["var"].weight == Constant(3)
-    spec = preset("rtc_vae")
+    assert resolve("rtc_vae", changes={"beta": 6, "eta": 3}).objective["var"].weight == Constant(3)
+    spec = resolve("rtc_vae")
     assert spec.encoder is not None
     assert spec.decoder is not None
     assert (spec.encoder.kind, spec.decoder.kind, spec.batch_size) == ("rtc", "rtc_decoder", 500)
     assert set(spec.objective) == {"rec", "kl", "tc", "var"}
-    plain = preset("factor_vae", gamma=10).objective
+    plain = resolve("factor_vae", changes={"gamma": 10}).objective
     assert {k: v for k, v in spec.objective.items() if k != "var"} == plain
 
 
@@ -99,7 +99,7 @@ def test_disintegration_counts_what_the_best_coordinate_leaves() -> None:
 
 
 def small(**fields: object):
-    spec = preset("rtc_vae", data="xy_squares", disintegration=50, beta=0, eta=0)
+    spec = resolve("rtc_vae", "xy_squares", {"disintegration": 50, "beta": 0, "eta": 0})
     return updated(spec, {"batch_size": 16, "steps": 6, "objective.tc.term.by.hidden": 16, **fields})
 
 

@@ -4,8 +4,7 @@ import pytest
 
 from hatchel.data.dsprites import DSprites
 from hatchel.data.xy_squares import XYSquares
-from hatchel.methods.method import Method
-from hatchel.study.budget import GAINS, LAPTOP, SCHEDULES, SMOKE, Budget, critic, schedule, sprites
+from hatchel.study.budget import LAPTOP, SMOKE, Budget, critic, sprites
 
 
 def test_laptop_is_what_its_words_say():
@@ -28,16 +27,6 @@ def test_a_budget_leaves_the_rest_to_the_method():
 @pytest.mark.parametrize("seeds", [None, 4])
 def test_seeds(seeds):
     assert [c.seed for c in SMOKE.cells("vae", XYSquares(size=16), seeds)] == list(range(seeds or 1))
-
-
-@pytest.mark.parametrize("method", SCHEDULES)
-def test_schedules_take_the_share_of_a_short_training_that_they_take_of_the_papers(method):
-    own = Method.members()[method]()
-    shorter = {name: getattr(own, name) // 100 for name in SCHEDULES[method]}
-    stronger = {name: getattr(own, name) * 100 for name in GAINS.get(method, ())}
-    assert schedule(method, 3_000) == pytest.approx(shorter | stronger)
-    assert schedule(method, 300_000) == {}
-    assert min(schedule(method, 3)[name] for name in SCHEDULES[method]) == 1
 
 
 def test_a_controller_gets_as_far_in_a_short_training():

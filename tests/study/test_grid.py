@@ -104,7 +104,7 @@ def test_two_of_one_data_set_are_told_apart() -> None:
         ({"methods": [{"beta": 4}]}, r"methods\[0\]: needs a `preset`"),
         (
             {"methods": [{"preset": "vae"}, {"preset": "betavae"}]},
-            r"methods\[1\]: unknown preset 'betavae'.*'beta_vae'",
+            r"methods\[1\]: unknown method 'betavae'.*'beta_vae'",
         ),
         ({"methods": [{"preset": "beta_vae", "bta": 4}]}, r"methods\[0\]: unknown field 'bta'. Did you mean 'beta'"),
         ({"methods": [{"preset": "beta_vae", "beta": -1}]}, r"methods\[0\].beta: input should be greater than"),

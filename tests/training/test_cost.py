@@ -2,15 +2,14 @@ import pytest
 
 from hatchel.core.spec import from_dict
 from hatchel.data.source import Source
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.training.cost import cost
-from hatchel.training.spec import fitted
 
 SHAPE = (1, 64, 64)
 
 
 def test_the_plain_nets_by_hand() -> None:
-    found = cost(fitted(preset("beta_vae"), SHAPE), SHAPE)
+    found = cost(resolve("beta_vae").fit_to_shape(SHAPE), SHAPE)
     assert found.parameters == {"encoder": 382932, "decoder": 381313, "objective": 0}
     convolutions = 16 * (1 * 32 * 32**2 + 32 * 32 * 16**2 + 32 * 64 * 8**2 + 64 * 64 * 4**2)
     assert found.macs["encoder"] == convolutions + 1024 * 256 + 256 * 20
@@ -23,14 +22,14 @@ def test_the_plain_nets_by_hand() -> None:
 
 def test_a_discriminator_is_read_three_times() -> None:
     """For the model on the joint, for itself on joint and product."""
-    found = cost(fitted(preset("factor_vae"), SHAPE), SHAPE)
+    found = cost(resolve("factor_vae").fit_to_shape(SHAPE), SHAPE)
     network = 10 * 1000 + 4 * 1000 * 1000 + 1000 * 2
     assert found.macs["objective"] == pytest.approx(3 * network, rel=1e-3)
     assert found.parameters["objective"] == network + 5 * 1000 + 2
 
 
 def test_the_recursive_encoder_by_hand() -> None:
-    found = cost(fitted(preset("recurd", l2=0), SHAPE), SHAPE)
+    found = cost(resolve("recurd", changes={"l2": 0}).fit_to_shape(SHAPE), SHAPE)
     first = 4 * 16 * (1 * 32 * 32**2 + 32 * 64 * 16**2)
     features = 64 * 16 * 16
     router = 4 * 4 * features + 4 * 4 * 8 + 8 * 4 * features

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from hatchel.core.spec import updated
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.training.run import TrainedRun, train
 from tests.training import ddp_worker
 
@@ -42,7 +42,7 @@ def test_two_processes_equal_one(name: str, two_processes: dict[str, torch.Tenso
 
 def test_a_run_trained_by_two_processes_is_the_run_of_one(tmp_path: Path) -> None:
     fields = {"batch_size": 16, "steps": 5, "optimizer.lr": 1e-3, "objective.tc.term.by.hidden": 32}
-    spec = updated(preset("factor_vae", data="xy_squares"), fields)
+    spec = updated(resolve("factor_vae", "xy_squares"), fields)
     one = train(spec, out=tmp_path / "one", progress=False)
     words = [f"{k}={v}" for k, v in fields.items()]
     two = tmp_path / "two"

@@ -17,7 +17,7 @@ from hatchel.core.spec import updated
 from hatchel.data import load
 from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import Diagonal
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.objective.weights import Ramp
 from hatchel.training import loop
@@ -29,7 +29,7 @@ from hatchel.training.spec import Adam, RunSpec
 
 
 def spec(**fields: object) -> RunSpec:
-    base = preset("beta_vae", data="xy_squares").with_fields(batch_size=16, steps=6, log_every=2)
+    base = resolve("beta_vae", "xy_squares").with_fields(batch_size=16, steps=6, log_every=2)
     return updated(base, fields)
 
 
@@ -47,7 +47,7 @@ def test_factor_vae_with_a_schedule_resumes_bit_for_bit(tmp_path: Path) -> None:
         "batch_size": 16,
         "log_every": 3,
     }
-    base = updated(preset("factor_vae", data="xy_squares"), fields)
+    base = updated(resolve("factor_vae", "xy_squares"), fields)
     assert isinstance(base.objective["tc"].weight, Ramp)
     whole = train(base, out=tmp_path / "whole", progress=False)
     train(base.with_fields(steps=7), out=tmp_path / "parts", progress=False)
@@ -230,7 +230,7 @@ def test_a_compiled_step_is_the_eager_one(tmp_path: Path, monkeypatch: pytest.Mo
     small = {"encoder": Mlp((8,)), "decoder": MlpDecoder((8,)), "latent": Diagonal(2), "device": "cpu"}
     # With a usual eps, Adam's first step is the sign of the gradient: where that is 0 but for rounding, any.
     small["optimizer"] = Adam(eps=1.0)
-    base = preset("beta_vae", data=XYSquares(size=16)).with_fields(steps=1, batch_size=16, **small)
+    base = resolve("beta_vae", XYSquares(size=16)).with_fields(steps=1, batch_size=16, **small)
     eager = train(base, out=tmp_path / "eager", progress=False)
     torch._dynamo.reset()
     fast = train(base.with_fields(compile=True), out=tmp_path / "compiled", progress=False)

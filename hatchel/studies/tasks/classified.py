@@ -12,8 +12,8 @@ from hatchel.core.spec import Count, Share
 from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
 from hatchel.metrics.solvers.linear import logistic_regression
-from hatchel.study.task import Result, Task, Workspace
 from hatchel.studies.tasks.digits import linear_classifier
+from hatchel.study.task import Result, Task, Workspace
 from hatchel.study.trained import Trained
 from hatchel.training.spec import RunSpec
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from hatchel.core.spec import Count
 from hatchel.data.pruned_mnist import thickness
-from hatchel.study.task import Result, Task, Workspace
 from hatchel.studies.tasks.digits import STOPS, judge_of, sampled, split_codes
+from hatchel.study.task import Result, Task, Workspace
 from hatchel.study.trained import Trained
 from hatchel.training.spec import RunSpec
 

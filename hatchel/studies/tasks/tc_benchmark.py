@@ -19,6 +19,7 @@ from hatchel.objective.terms.decomposition import TotalCorrelation
 from hatchel.objective.trace import Trace
 from hatchel.study.task import Result, Task, Workspace
 
+
 class TCBenchmark(Task, kind="estimated"):
     """mu ~ N(0, S), z = mu + sigma eps; TC(z) by the estimator, and 1/2 (log |diag C| - log |C|), C = S + sigma^2 I.
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from hatchel.core.spec import Count
 from hatchel.data.pruned_mnist import PrunedMNIST, thickness, width
 from hatchel.data.store import Pixels
-from hatchel.study.task import Result, Task, Workspace
 from hatchel.studies.tasks.digits import split_codes
+from hatchel.study.task import Result, Task, Workspace
 from hatchel.study.trained import Trained
 from hatchel.training.run import TrainedRun
 from hatchel.training.spec import RunSpec

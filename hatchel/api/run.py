@@ -1,0 +1,58 @@
+"""Run: a trained model with everything one does with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+from hatchel.evaluation.evaluation import Evaluation
+from hatchel.evaluation.evaluation import evaluate as evaluate_run
+from hatchel.metrics.suite import Scores
+from hatchel.metrics.suite import evaluate as evaluate_codes
+from hatchel.training.run import TrainedRun
+
+
+class Run(TrainedRun):
+    """A trained model: encode, decode, reconstruct, evaluate, report, explore. `hatchel.load(folder)` reads one."""
+
+    @classmethod
+    def of(cls, trained: TrainedRun) -> Self:
+        """The same model and data."""
+        run = cls.__new__(cls)
+        vars(run).update(vars(trained))
+        return run
+
+    def evaluate(self, *arguments: Any, **options: Any) -> Evaluation:
+        """Every metric on codes of the run's own data; see `hatchel.evaluation.evaluation.evaluate`."""
+        return evaluate_run(self, *arguments, **options)
+
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write one self-contained HTML page about the run, by default RUN/report.html; the path."""
+        from hatchel.report.findings import examine
+        from hatchel.report.page import write_report
+
+        return write_report(examine(self), Path(path or self.folder / "report.html"))
+
+    def explore(self) -> None:
+        """Explore the run in the browser until Ctrl-C; needs the `web` extra."""
+        from hatchel.explorer.gallery import Gallery
+        from hatchel.explorer.server import Listening
+
+        opened = Listening.on(Gallery([self]), host="127.0.0.1", port=None)
+        print(f"Explorer: {opened.address}   (Ctrl+C to stop)", flush=True)
+        opened.run()
+
+
+def load(folder: str | Path, device: str = "cpu") -> Run:
+    """The run in a folder, from its newest readable checkpoint."""
+    return Run.load(folder, device)
+
+
+def evaluate(what: Any, *arguments: Any, **options: Any) -> Evaluation | Scores:
+    """Metrics of a run, or of codes: `evaluate(run, "mig,dci")`, `evaluate(codes, factors, "mig,dci", bootstrap=200)`.
+
+    A run or its folder: see `hatchel.evaluation.evaluation.evaluate`. Arrays: see `hatchel.metrics.evaluate`.
+    """
+    if isinstance(what, str | Path):
+        what = Run.load(what)
+    return (evaluate_run if isinstance(what, TrainedRun) else evaluate_codes)(what, *arguments, **options)
