@@ -15,11 +15,11 @@ from typing import Any
 
 from hatchel.core.spec import from_dict
 from hatchel.study.engines.engine import Engine
-from hatchel.study.progress import watched
+from hatchel.study.progress import shown
 from hatchel.study.report import markdown
-from hatchel.study.runner import run_cells
+from hatchel.study.runner import run_tasks
 from hatchel.study.store import Store, machine
-from hatchel.study.study import Study, chosen_of
+from hatchel.study.study import Study, chosen
 
 
 def main(about: str | None, studies: Mapping[str, Sequence[str]]) -> None:
@@ -33,13 +33,13 @@ def main(about: str | None, studies: Mapping[str, Sequence[str]]) -> None:
     options = parser.parse_args()
     store, failed = Store(options.store).create(), 0
     for name, deciding in studies.items():
-        study = from_dict(Study, name)
-        entries = study.entries(options.scale, options.seeds)
-        store.write_study(name, options.scale, entries)
-        chosen = entries if options.all or options.scale == "smoke" else chosen_of(entries, deciding)
+        study = Study.load(name)
+        cases = study.tasks(options.scale, options.seeds)
+        store.write_study(name, options.scale, cases)
+        some = cases if options.all or options.scale == "smoke" else chosen(cases, deciding)
         engine: Any = from_dict(Engine, options.engine)
-        with watched() as tell:
-            tally = run_cells([e.cell for e in chosen], store, engine, tell=tell)
+        with shown() as on_progress:
+            tally = run_tasks([case.task for case in some], store, engine, on_progress=on_progress)
         failed += tally.failed
-        print(markdown(study, store.rows(entries), options.scale, machine()), flush=True)
+        print(markdown(study, store.frame_of(cases, name, options.scale), options.scale, machine()), flush=True)
     sys.exit(1 if failed else 0)

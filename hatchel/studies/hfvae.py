@@ -167,7 +167,7 @@ def objectives_claims(frame: pd.DataFrame) -> list[Claim]:
 
 register(Study(
     name="objectives",
-    about="Objectives of RecurD and HFVAE as weights on reconstruction, I(x;z), TC and dimension-wise KL, on one batch.",
+    about="Objectives of RecurD and HFVAE as weights on reconstruction, I(x;z), TC and dimension-wise KL.",
     paper="Esmaeili et al. 2019, Table 1, Chen et al. 2022, Table 1",
     grid=objectives_grid,
     tables=objectives_tables,

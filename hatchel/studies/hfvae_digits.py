@@ -36,7 +36,11 @@ STEPS = {"smoke": 2, "laptop": 2_000, "paper": 2_400}
 SEEDS = {"smoke": 1, "laptop": 3, "paper": 3}
 SNAPSHOTS = {"smoke": 2, "laptop": 5, "paper": 6}
 BATCH = {"smoke": 16, "laptop": 256, "paper": 512}
-NOTE = {"smoke": "", "laptop": "the paper's MLPs", "paper": "the paper's MLPs; 20 epochs, for the paper prints no number"}
+NOTE = {
+    "smoke": "",
+    "laptop": "the paper's MLPs",
+    "paper": "the paper's MLPs; 20 epochs, for the paper prints no number",
+}
 DIGITS: Mapping[str, Source] = {"MNIST": MNIST(size=28), "F-MNIST": FashionMNIST(size=28)}
 
 
@@ -82,7 +86,6 @@ def discrete_tables(frame: pd.DataFrame) -> list[Table]:
         Column("reconstruction", "reconstruction (nats)", digits=1),
     )
     return [table("Discrete variable and style", frame, ("data", "method"), columns)]
-
 
 
 def discrete_figures(frame: pd.DataFrame) -> dict[str, Any]:

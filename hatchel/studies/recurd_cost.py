@@ -131,9 +131,7 @@ def cost_tables(frame: pd.DataFrame) -> list[Table]:
 def cost_claims(frame: pd.DataFrame) -> list[Claim]:
     """Section 6.5: RecurD needs fewer parameters than FactorVAE."""
     counted, trained = (select(frame, what=what) for what in ("counted", "trained"))
-    own, other = (
-        estimate(select(counted, method=m), "parameters") for m in ("RecurD-1 shared MINE", "FactorVAE")
-    )
+    own, other = (estimate(select(counted, method=m), "parameters") for m in ("RecurD-1 shared MINE", "FactorVAE"))
     result: list[Claim] = []
     if own and other:
         text = "RecurD-1 has fewer parameters than FactorVAE with its discriminator."

@@ -116,7 +116,9 @@ def disintegration_grid(scale: Scale) -> Grid:
     size = 100 if scale == "smoke" else 600
     runs = {str(c.labels["method"]): c.task for c in scored.cases}
     cases = [Case({"method": m, "what": SCORES}, task) for m, task in runs.items()]
-    cases += [Case({"method": m, "what": PAIRS}, Paired(0, t.run, size)) for m, t in runs.items() if isinstance(t, Trained)]
+    cases += [
+        Case({"method": m, "what": PAIRS}, Paired(0, t.run, size)) for m, t in runs.items() if isinstance(t, Trained)
+    ]
     return Grid(tuple(cases), scored.seeds, words)
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from hatchel.core.errors import HatchelError, unknown
 from hatchel.core.spec import Count, Spec, from_dict, to_dict
 from hatchel.data.source import Source
-from hatchel.methods.resolve import Change, holds_list, method_named
+from hatchel.methods.resolve import holds_list, method_named
 from hatchel.metrics.metric import Metric
 from hatchel.study.frame import column, labels_of
 from hatchel.study.grid import MEASURE, SCALES, Grid, Scale, Setting, changes, metrics, product, trained

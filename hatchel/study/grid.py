@@ -81,7 +81,9 @@ def product(*axes: Sequence[Setting]) -> list[Setting]:
     return [sum(settings[1:], settings[0]) for settings in itertools.product(*axes) if settings]
 
 
-def trained(settings: Iterable[Setting], base: Mapping[str, Any] | Sequence[Change] = (), where: str = "") -> list[Case]:
+def trained(
+    settings: Iterable[Setting], base: Mapping[str, Any] | Sequence[Change] = (), where: str = ""
+) -> list[Case]:
     """A training for every setting; `base` comes before its changes."""
     first = changes(base) if isinstance(base, Mapping) else tuple(base)
     return [Case(s.labels, training((*first, *s.changes), where)) for s in settings]

@@ -179,7 +179,9 @@ def combined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     filled = [part for part in parts if len(part)]
     if len(filled) < 2:
         return filled[0] if filled else build(())
-    return pd.concat(filled, ignore_index=True).fillna({c: "" for part in filled for c in part if part[c].dtype == object})
+    return pd.concat(filled, ignore_index=True).fillna(
+        {c: "" for part in filled for c in part if part[c].dtype == object}
+    )
 
 
 def published(folder: Path) -> tuple[str, pd.DataFrame]:

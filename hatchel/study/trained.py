@@ -179,4 +179,3 @@ def _numbers(parts: Mapping[str, Any]) -> list[tuple[str, float]]:
         elif isinstance(part, int | float) and not isinstance(part, bool) and part == part:
             found.append((name, float(part)))
     return found
-

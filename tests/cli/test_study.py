@@ -16,10 +16,11 @@ from typer.testing import CliRunner
 
 from hatchel.cli.main import app
 from hatchel.core.errors import HatchelError
-from hatchel.study.cell import Record
-from hatchel.study.store import Entry, Row, Store
-from hatchel.study.study import Claim, Scale, Study
+from hatchel.study.claims import Claim
+from hatchel.study.grid import Scale
+from hatchel.study.study import Study
 from hatchel.study.table import Column, Table, table
+from hatchel.study.task import Case, Result, Row, Store
 from tests.study.coin import Coin
 
 
@@ -34,7 +35,7 @@ class CoinStudy(Study, kind="test-coins"):
         """Two coins."""
         coins = {"fair": Coin(seed=0, bias=0.5), "unfair": Coin(seed=0, bias=0.25, broken=type(self).broken)}
         return [
-            Entry({"method": name, "scale of it": 1}, coin.with_fields(seed=s))
+            Case({"method": name, "scale of it": 1}, coin.with_fields(seed=s))
             for name, coin in coins.items()
             for s in range(seeds or 3)
         ]
@@ -96,7 +97,7 @@ def test_a_run_says_what_it_shows() -> None:
     assert result.exit_code == 0
     text = result.output
     assert "Scale laptop: a few tosses" in text
-    assert "6 of 6 cells done; seeds 0, 1, 2" in text
+    assert "6 of 6 tasks done; seeds 0, 1, 2" in text
     # heads = bias + seed / 10: means 0.6 and 0.35; the paper's figure only for the fair one.
     assert re.search(r"\| fair \| 0\.600 \[[\d., ]+\] \| 0\.500 \| 3 \|", text)
     assert re.search(r"\| unfair \| 0\.350 \[[\d., ]+\] \| – \| 3 \|", text)
@@ -104,25 +105,25 @@ def test_a_run_says_what_it_shows() -> None:
     assert "- does NOT hold: All coins are." in text
     assert "- undecided: So are dice." in text
     assert "hatchel study report test-coins --scale laptop" in text
-    assert "6 of 6 cells done" in result.stderr
+    assert "6 of 6 tasks done" in result.stderr
     assert len(Store("studies").digests()) == 6
 
 
 def test_done_cells_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     coins("--seeds", "2")
 
-    def never(self: Coin, place: Any) -> Any:
+    def never(self: Coin, workspace: Any) -> Any:
         raise AssertionError("computed again")
 
     monkeypatch.setattr(Coin, "compute", never)
-    assert "4 of 4 cells done" in said("run", "test-coins", "--engine", "here", "--seeds", "2", "--quiet")
+    assert "4 of 4 tasks done" in said("run", "test-coins", "--engine", "here", "--seeds", "2", "--quiet")
 
 
 def test_failed_cells_are_listed_and_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CoinStudy, "broken", True)
     result = coins("--seeds", "2", "--store", "mine")
     assert result.exit_code == 1
-    assert "2 of 4 cells done" in result.output
+    assert "2 of 4 tasks done" in result.output
     assert "2 failed; again with: hatchel study run test-coins --scale laptop --seeds 2 --store mine" in result.output
     line = r"method=unfair, scale of it=1, seed 1 \(\w{12}\): the coin is broken"
     assert re.search(line, result.output)
@@ -131,7 +132,7 @@ def test_failed_cells_are_listed_and_retried(monkeypatch: pytest.MonkeyPatch) ->
     assert re.search(r"unfair +1 +2\n", status)
     assert re.search(line, status)
     assert coins("--seeds", "2", "--store", "mine").exit_code == 1  # failed cells stay failed
-    monkeypatch.setattr(Coin, "compute", lambda self, place: Record({"heads": 1.0}))
+    monkeypatch.setattr(Coin, "compute", lambda self, workspace: Result({"heads": 1.0}))
     assert coins("--seeds", "2", "--store", "mine", "--retry").exit_code == 0
 
 
@@ -140,7 +141,7 @@ def test_dry_run_prints_cells_and_time_and_computes_nothing(tmp_path: Path) -> N
     digest = Coin(seed=1, bias=0.25).digest()
     assert re.search(rf"unfair +1 +1 +{digest} +waiting", text)
     # Coin.seconds: 50 s and 25 s, two seeds each, one at a time.
-    assert "4 cells to compute: roughly 2 min" in text
+    assert "4 tasks to compute: roughly 2 min" in text
     assert not (tmp_path / "studies").exists()
     coins("--seeds", "1")
     text = said("run", "test-coins", "--engine", "here", "--seeds", "1", "--dry-run")
@@ -151,7 +152,7 @@ def test_dry_run_prints_cells_and_time_and_computes_nothing(tmp_path: Path) -> N
 def test_only_some_labels() -> None:
     result = coins("--only", "method=fair", "--seeds", "2")
     assert result.exit_code == 0
-    assert "2 of 4 cells done" in result.output
+    assert "2 of 4 tasks done" in result.output
     assert len(Store("studies").digests()) == 2
     assert coins("--only", "method=fair", "--only", "method=unfair", "--seeds", "2").exit_code == 0
     assert len(Store("studies").digests()) == 4
@@ -198,15 +199,15 @@ def test_a_store_of_a_newer_version() -> None:
 def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Coin.compute
 
-    def stopped(self: Coin, place: Any) -> Any:
+    def stopped(self: Coin, workspace: Any) -> Any:
         if self.seed == 1:
             raise KeyboardInterrupt
-        return whole(self, place)
+        return whole(self, workspace)
 
     monkeypatch.setattr(Coin, "compute", stopped)
     result = coins("--seeds", "2", "--only", "method=fair")
     assert result.exit_code == 130
-    assert "Stopped with 1 of 2 cells done. To go on: " in result.stderr
+    assert "Stopped with 1 of 2 tasks done. To go on: " in result.stderr
     assert "hatchel study run test-coins --scale laptop --seeds 2 --engine here --only method=fair" in result.stderr
     monkeypatch.setattr(Coin, "compute", whole)
     assert coins("--seeds", "2").exit_code == 0
@@ -274,7 +275,7 @@ def test_a_study_file_from_the_example(tmp_path: Path) -> None:
     assert "6 cells at laptop" in said("show", "mine.yaml")
     result = call("run", "mine.yaml", "--scale", "smoke", "--engine", "here", "--only", "method=vae")
     assert result.exit_code == 0
-    assert "1 of 3 cells done; seeds 0" in result.output
+    assert "1 of 3 tasks done; seeds 0" in result.output
     (row,) = json.loads(said("query", "SELECT study, scale, value FROM results WHERE metric='mig'", "--json"))
     assert (row["study"], row["scale"]) == ("mine", "smoke")
     assert f"| vae | {row['value']:.3f} |" in result.output

@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hatchel.metrics.statistics import over_seeds
 
 from hatchel.core.errors import HatchelError
 from hatchel.metrics.score import Interval
-from hatchel.metrics.statistics import over_seeds
 from hatchel.report.comparison import Entry, best, differences, entry, grouped, labels, load_runs
 from hatchel.report.findings import Findings
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from hatchel.methods.method import preset
-from hatchel.study.cell import Place
-from hatchel.study.cells.digits import STOPS
-from hatchel.study.cells.strokes import Strokes
-from hatchel.study.cells.trained import Trained
+from hatchel.methods.resolve import resolve
+from hatchel.studies.tasks.digits import STOPS
+from hatchel.studies.tasks.strokes import Strokes
+from hatchel.study.task import Workspace
+from hatchel.study.trained import Trained
 
 N, K, SIDE = 300, 2, 16
 LABELS = np.arange(N) % K
@@ -65,8 +65,8 @@ class _Data:
 
 
 def found(monkeypatch, turns: bool):
-    monkeypatch.setattr(Trained, "trained", lambda self, place: Model(turns))
-    return Strokes(0, preset("vae"), items=N, each=5).compute(Place(Path("nowhere"), Path("nowhere")))
+    monkeypatch.setattr(Trained, "trained", lambda self, workspace: Model(turns))
+    return Strokes(0, resolve("vae"), items=N, each=5).compute(Workspace(Path("nowhere"), Path("nowhere")))
 
 
 def test_the_coordinate_that_knows_the_thickness_is_found_and_moved(monkeypatch):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from hatchel.methods.method import preset
-from hatchel.study.cell import Place, Record
-from hatchel.study.cells.digits import STOPS, Digits, sampled, used
-from hatchel.study.cells.trained import Trained
+from hatchel.methods.resolve import resolve
+from hatchel.studies.tasks.digits import STOPS, Digits, sampled, used
+from hatchel.study.task import Result, Workspace
+from hatchel.study.trained import Trained
 
 N, K = 600, 3
 HEAD = "elbo_terms.mutual_information_per_dimension.z"
@@ -64,12 +64,12 @@ class Model:
         return pictures(classes % K)
 
 
-def found(monkeypatch, model: Model, information: dict[str, float]) -> Record:
+def found(monkeypatch, model: Model, information: dict[str, float]) -> Result:
     values = {f"{HEAD}{d}@coordinates": v for d, v in information.items()} | {"clustering": 0.5}
-    monkeypatch.setattr(Trained, "compute", lambda self, place: Record(values, {"curves": {}}))
-    monkeypatch.setattr(Trained, "trained", lambda self, place: model)
-    cell = Digits(0, preset("vae"), items=N, traversed=30)
-    return cell.compute(Place(Path("nowhere"), Path("nowhere")))
+    monkeypatch.setattr(Trained, "compute", lambda self, workspace: Result(values, {"curves": {}}))
+    monkeypatch.setattr(Trained, "trained", lambda self, workspace: model)
+    cell = Digits(0, resolve("vae"), items=N, traversed=30)
+    return cell.compute(Workspace(Path("nowhere"), Path("nowhere")))
 
 
 def test_a_decoder_that_ignores_style_keeps_every_class(monkeypatch):

@@ -3,15 +3,15 @@ from __future__ import annotations
 import numpy as np
 
 from hatchel.core.spec import updated
-from hatchel.methods.method import preset
-from hatchel.study.cell import Place
-from hatchel.study.cells.paired import Paired
-from hatchel.study.cells.trained import Trained
+from hatchel.methods.resolve import resolve
+from hatchel.studies.tasks.paired import Paired
+from hatchel.study.task import Workspace
+from hatchel.study.trained import Trained
 
 
 def test_the_codes_are_the_runs_own(tmp_path):
-    run = updated(preset("vae", data="xy_squares"), {"steps": 5, "batch_size": 16, "latent.dim": 6})
-    place = Place(tmp_path / "cell", tmp_path / "runs")
+    run = updated(resolve("vae", "xy_squares"), {"steps": 5, "batch_size": 16, "latent.dim": 6})
+    place = Workspace(tmp_path / "cell", tmp_path / "runs")
     record = Paired(0, run, items=50, coordinates=3).compute(place)
     trained = Trained(seed=0, run=run).trained(place)
     means = trained.encode(trained.data.images(np.arange(len(trained.data))))

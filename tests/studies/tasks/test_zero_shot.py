@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from hatchel.study.cells.zero_shot import histogram
+from hatchel.studies.tasks.zero_shot import histogram
 
 
 class Reader:

@@ -10,14 +10,14 @@ import torch
 from hatchel.core.spec import from_dict
 from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.objective.estimators.estimator import Density
-from hatchel.study.cell import Place
-from hatchel.study.cells.estimated import Estimated, correlation_of
+from hatchel.studies.tasks.tc_benchmark import TCBenchmark, correlation_of
+from hatchel.study.task import Workspace
 
-NOWHERE = Place(Path("nowhere"), Path("nowhere"))
+NOWHERE = Workspace(Path("nowhere"), Path("nowhere"))
 
 
 def values(**fields) -> dict[str, float]:
-    return dict(Estimated(**{"seed": 0, **fields}).compute(NOWHERE).values)
+    return dict(TCBenchmark(**{"seed": 0, **fields}).compute(NOWHERE).values)
 
 
 @pytest.mark.parametrize(("dim", "rho"), [(10, 0.3), (100, 0.9), (4, 0.0)])
@@ -28,7 +28,7 @@ def test_truth_of_pairs_is_the_closed_form(dim, rho):
 
 
 def test_truth_of_one_block_with_noise_is_half_the_log_of_the_determinants():
-    cell = Estimated(seed=0, by=from_dict(Density, "gaussian"), dim=3, rho=0.5, block=3, sigma=0.1, repeats=1)
+    cell = TCBenchmark(seed=0, by=from_dict(Density, "gaussian"), dim=3, rho=0.5, block=3, sigma=0.1, repeats=1)
     c = np.full((3, 3), 0.5) + np.diag([0.51] * 3)
     truth = 0.5 * (3 * np.log(1.01) - np.linalg.slogdet(c)[1])
     assert cell.compute(NOWHERE).values["truth"] == pytest.approx(truth)
@@ -36,7 +36,7 @@ def test_truth_of_one_block_with_noise_is_half_the_log_of_the_determinants():
 
 
 def test_an_odd_dimension_leaves_the_last_coordinate_alone():
-    s = Estimated(seed=0, dim=5, rho=0.4, block=2).means
+    s = TCBenchmark(seed=0, dim=5, rho=0.4, block=2).means
     assert s[4, :4].abs().sum() == 0
     assert s[2, 3] == pytest.approx(0.4)
     assert s[1, 2] == 0
@@ -51,7 +51,7 @@ def test_estimates_are_near_the_truth_in_two_dimensions(kind):
 
 
 def test_codes_have_the_covariance_they_claim():
-    cell = Estimated(seed=3, dim=4, rho=0.7, block=2, sigma=0.3, dead=1, batch=20_000)
+    cell = TCBenchmark(seed=3, dim=4, rho=0.7, block=2, sigma=0.3, dead=1, batch=20_000)
     trace = cell._batch(0)
     sample = torch.cov(trace.z.double().T)
     assert torch.allclose(sample, cell.covariance, atol=0.03)
@@ -62,7 +62,7 @@ def test_codes_have_the_covariance_they_claim():
 
 
 def test_dead_coordinates_keep_their_floor_and_the_truth():
-    cell = Estimated(seed=0, by=from_dict(Density, "gaussian"), dim=6, dead=2, floor=1e-6, sigma=0.01, repeats=1)
+    cell = TCBenchmark(seed=0, by=from_dict(Density, "gaussian"), dim=6, dead=2, floor=1e-6, sigma=0.01, repeats=1)
     assert cell.means.diagonal().tolist() == pytest.approx([1, 1, 1, 1, 1e-6, 1e-6])
     assert cell.compute(NOWHERE).values["truth"] == pytest.approx(0.0, abs=1e-9)
     torch.linalg.cholesky(cell.means + 1e-9 * torch.eye(6))  # positive definite, dead coordinates or not

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from hatchel.methods.method import preset
-from hatchel.study.cell import Place
-from hatchel.study.cells.reached import Reached
-from hatchel.study.cells.trained import Trained
+from hatchel.methods.resolve import resolve
+from hatchel.studies.tasks.reached import Reached
+from hatchel.study.task import Workspace
+from hatchel.study.trained import Trained
 
 
 def run(folder: Path, errors: list[float], pace: float) -> SimpleNamespace:
@@ -21,10 +21,10 @@ def run(folder: Path, errors: list[float], pace: float) -> SimpleNamespace:
 
 
 def reached(tmp_path, monkeypatch, own: list[float], other: list[float]):
-    slow, fast = preset("beta_vae", beta=2), preset("beta_vae", beta=3)
+    slow, fast = resolve("beta_vae", changes={"beta": 2}), resolve("beta_vae", changes={"beta": 3})
     runs = {slow.digest(): run(tmp_path / "own", own, 0.5), fast.digest(): run(tmp_path / "other", other, 0.1)}
-    monkeypatch.setattr(Trained, "trained", lambda self, place: runs[self.run.digest()])
-    return Reached(0, slow, fast).compute(Place(tmp_path, tmp_path)).values
+    monkeypatch.setattr(Trained, "trained", lambda self, workspace: runs[self.run.digest()])
+    return Reached(0, slow, fast).compute(Workspace(tmp_path, tmp_path)).values
 
 
 def test_the_first_step_at_which_the_mean_of_five_is_low_enough(tmp_path, monkeypatch):

@@ -10,12 +10,12 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.spec import updated
 from hatchel.data.xy_squares import XYSquares
 from hatchel.evaluation.evaluation import evaluate
-from hatchel.methods.method import preset
-from hatchel.study.cell import Place
-from hatchel.study.cells.trained import Trained, flat, metrics
+from hatchel.methods.resolve import resolve
+from hatchel.study.task import Workspace
+from hatchel.study.trained import Trained, flat, metrics
 
 RUN = updated(
-    preset("beta_tcvae", data=XYSquares(size=16)),
+    resolve("beta_tcvae", XYSquares(size=16)),
     {"steps": 6, "batch_size": 8, "log_every": 1, "latent.dim": 3, "encoder": "mlp", "decoder": "mlp_decoder"},
 )
 MEASURED = metrics("mig", "gaussian_tc", "reconstruction")
@@ -27,7 +27,7 @@ def cell(**fields) -> Trained:
 
 @pytest.fixture
 def place(tmp_path) -> Place:
-    return Place(tmp_path / "cell", tmp_path / "runs")
+    return Workspace(tmp_path / "cell", tmp_path / "runs")
 
 
 def test_values_are_those_of_the_evaluation_of_the_same_run(place, tmp_path):
@@ -64,7 +64,7 @@ def test_snapshots_end_where_training_in_one_go_ends_bit_for_bit(place):
 
 
 def test_a_snapshot_cell_that_was_killed_goes_on_with_what_it_had_measured(place, monkeypatch):
-    wanted = cell(snapshots=3).compute(Place(place.folder / "whole", place.runs))
+    wanted = cell(snapshots=3).compute(Workspace(place.folder / "whole", place.runs))
     evaluated, calls = Trained.evaluated, []
 
     def dies(self, run):
@@ -82,7 +82,7 @@ def test_a_snapshot_cell_that_was_killed_goes_on_with_what_it_had_measured(place
 
 def test_snapshots_of_other_metrics_have_a_run_of_their_own(place):
     cell(snapshots=2).compute(place)
-    other = Place(place.folder.with_name("other"), place.runs)
+    other = Workspace(place.folder.with_name("other"), place.runs)
     found = cell(snapshots=2, metrics=metrics("mig")).compute(other)
     (first, start), (last, end) = found.details["curves"]["mig"]
     assert (first, last) == (3, 6)
@@ -92,7 +92,7 @@ def test_snapshots_of_other_metrics_have_a_run_of_their_own(place):
 def test_a_run_with_snapshots_is_there_for_cells_without(place, monkeypatch):
     found = cell(snapshots=2).compute(place)
     monkeypatch.setattr(hatchel.training.run, "fit", lambda *a, **k: pytest.fail("trained again"))
-    elsewhere = Place(place.folder.with_name("other"), place.runs)
+    elsewhere = Workspace(place.folder.with_name("other"), place.runs)
     assert cell().compute(elsewhere).values == found.values
 
 

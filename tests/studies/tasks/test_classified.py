@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from hatchel.data.xy_squares import XYSquares
-from hatchel.methods.method import preset
-from hatchel.study.cell import Place
-from hatchel.study.cells.classified import SHARES, Classified, accuracy
-from hatchel.study.cells.trained import Trained
+from hatchel.methods.resolve import resolve
+from hatchel.studies.tasks.classified import SHARES, Classified, accuracy
+from hatchel.study.task import Workspace
+from hatchel.study.trained import Trained
 
-HERE = Place(Path("nowhere"), Path("nowhere"))
+HERE = Workspace(Path("nowhere"), Path("nowhere"))
 DATA = XYSquares(size=16)  # the last factor is y: 8 classes of 8 images
 
 
 def known(codes: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """The accuracies of a run whose codes are a function of the images."""
-    monkeypatch.setattr(Trained, "trained", lambda self, place: SimpleNamespace(encode=codes))
-    return dict(Classified(0, DATA, DATA, preset("vae", data=DATA)).compute(HERE).values)
+    monkeypatch.setattr(Trained, "trained", lambda self, workspace: SimpleNamespace(encode=codes))
+    return dict(Classified(0, DATA, DATA, resolve("vae", DATA)).compute(HERE).values)
 
 
 def rows_of(images: Any) -> Any:
