@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from hatchel.study.task import Case, Task
 
 T = TypeVar("T")
-VERDICTS = {True: "holds", False: "does NOT hold", None: "undecided"}
 
 
 def print_summary(study: Study, cases: Sequence[Case], kept: Store, scale: Scale, report: str, retry: str) -> int:
@@ -119,7 +118,7 @@ def _print_claims(claims: Sequence[Claim]) -> None:
     if claims:
         print("\nClaims")
     for claim in claims:
-        print(f"- {VERDICTS[claim.holds]}: {claim.text}\n  {claim.evidence}")
+        print(f"- {claim.verdict}: {claim.text}\n  {claim.evidence}")
 
 
 def _made(make: Callable[[pd.DataFrame], list[T]], frame: pd.DataFrame, what: str) -> list[T]:

@@ -25,6 +25,3 @@ class Coin(Task, kind="test_coin"):
         if self.broken:
             raise HatchelError("the coin is broken")
         return Result({"heads": self.bias + self.seed / 10, "tails": 1 - self.bias}, {"curves": {}})
-
-    def seconds(self) -> float | None:
-        return 100 * self.bias

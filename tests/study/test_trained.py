@@ -11,8 +11,9 @@ from hatchel.core.spec import updated
 from hatchel.data.xy_squares import XYSquares
 from hatchel.evaluation.evaluation import evaluate
 from hatchel.methods.resolve import resolve
+from hatchel.study.grid import metrics
 from hatchel.study.task import Workspace
-from hatchel.study.trained import Trained, flat, metrics
+from hatchel.study.trained import Trained, flat
 
 RUN = updated(
     resolve("beta_tcvae", XYSquares(size=16)),

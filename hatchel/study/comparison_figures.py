@@ -12,12 +12,13 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from hatchel.metrics.score import Score
 from hatchel.report import figures
-from hatchel.report.comparison import Comparison, Group, entry
 from hatchel.report.findings import HEADLINES, Findings
 from hatchel.report.panels.panel import Drawing, Shown
 from hatchel.report.panels.traversals import strip
 from hatchel.report.pictures import mosaic, rows_figure, traversal_labels, traversals
 from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, WIDE, bare, pixels_uri, sheet
+from hatchel.study.comparison import Comparison, Group, estimate
+from hatchel.study.frame import select
 from hatchel.training.events import read_events
 
 COLOURS = (ACCENT, *OTHERS)
@@ -32,7 +33,7 @@ def comparison_panels(comparison: Comparison) -> list[Shown]:
     """Those that there is something to show for."""
     groups = comparison.groups
     drawn = [
-        Shown("chart", "Scores and their intervals", False, _chart(groups)),
+        Shown("chart", "Scores and their intervals", False, _chart(comparison)),
         Shown("losses", "Loss and terms over the steps", False, _losses(groups)),
         Shown("information", "Information per dimension", True, _information(groups)),
         Shown("traversals", "Traversals", True, _traversals(groups)),
@@ -40,21 +41,22 @@ def comparison_panels(comparison: Comparison) -> list[Shown]:
     return [panel for panel in drawn if panel.drawing.figures]
 
 
-def score_keys(groups: Sequence[Group]) -> dict[str, str]:
+def score_keys(comparison: Comparison) -> dict[str, str]:
     """Scores that a group has, by their names in scores.json, with what they are called: headlines, then R²."""
-    found = {h.key: h.label for h in HEADLINES if any(entry(g, h.key) for g in groups)}
-    return found | {fit.score.name: f"R² {fit.factor}" for g in groups for fit in g.first.fits}
+    parts = [select(comparison.frame, run=group.label) for group in comparison.groups]
+    found = {h.key: h.label for h in HEADLINES if any(estimate(part, h.key) for part in parts)}
+    return found | {fit.score.name: f"R² {fit.factor}" for g in comparison.groups for fit in g.first.fits}
 
 
-def _chart(groups: Sequence[Group]) -> Drawing:
+def _chart(comparison: Comparison) -> Drawing:
     lower = {h.key for h in HEADLINES if h.lower_is_better}
-    keys = {key: label for key, label in score_keys(groups).items() if key not in lower}
+    keys = {key: label for key, label in score_keys(comparison).items() if key not in lower}
     if not keys:
         return Drawing({}, "")
     columns: dict[str, list[Score | None]] = {}
-    for group in groups:
-        found = [entry(group, key) for key in keys]
-        columns[group.label] = [e and Score("", e.value, interval=e.interval) for e in found]
+    for group in comparison.groups:
+        found = [estimate(select(comparison.frame, run=group.label), key) for key in keys]
+        columns[group.label] = [e and Score("", e.value, interval=e if e.has_interval else None) for e in found]
     caption = (
         "Dots are values (means over seeds where there are several), bars 95 % intervals; all lie between 0 and 1, and "
         "higher is better."
@@ -103,7 +105,7 @@ def _losses(groups: Sequence[Group]) -> Drawing:
 
 
 def _information(groups: Sequence[Group]) -> Drawing:
-    members = [(f"{_called(g, f)}", f, COLOURS[i % len(COLOURS)]) for i, g in enumerate(groups) for f in g.members]
+    members = [(f"{_name(g, f)}", f, COLOURS[i % len(COLOURS)]) for i, g in enumerate(groups) for f in g.members]
     columns = min(3, len(members))
     rows = math.ceil(len(members) / columns)
     tallest = max(min(DIMENSIONS, len(f.dimensions.order)) for _, f, _ in members)
@@ -139,7 +141,7 @@ def _traversals(groups: Sequence[Group]) -> Drawing:
                 strip(found.dimensions, d, pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]])))
                 for row, d in enumerate(order)
             ]
-            name = _called(group, found)
+            name = _name(group, found)
             blocks.append(RUN.format(name, Markup("\n").join(strips)))
             drawn[f"traversals {name}"] = rows_figure(images, traversal_labels(found.dimensions, len(images)), counts)
     caption = (
@@ -149,5 +151,5 @@ def _traversals(groups: Sequence[Group]) -> Drawing:
     return Drawing(drawn, caption, Markup('<div class="beside">{}</div>').format(Markup("\n").join(blocks)))
 
 
-def _called(group: Group, found: Findings) -> str:
+def _name(group: Group, found: Findings) -> str:
     return f"{group.label}, seed {found.run.spec.seed}"

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
+import pandas as pd
+
 from hatchel.core.errors import HatchelError
+from hatchel.core.estimate import Estimate
 from hatchel.core.spec import to_dict
 from hatchel.evaluation.evaluation import ITEMS
-from hatchel.metrics.score import Interval
-from hatchel.metrics.statistics import over_seeds
 from hatchel.report.findings import Findings, examine
+from hatchel.study import frame as frames
+from hatchel.study.claims import every, higher, lower
 from hatchel.training.run import TrainedRun
 
 
@@ -40,18 +44,6 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One score of a group."""
-
-    value: float
-    """Of the one run, or the mean over seeds."""
-    interval: Interval | None
-    """Over the items measured for one run, over the runs for several."""
-    each: tuple[float, ...]
-    """Run by run."""
-
-
-@dataclass(frozen=True)
 class Comparison:
     """What several runs have been found to be."""
 
@@ -61,6 +53,15 @@ class Comparison:
     def one_data(self) -> bool:
         """Whether all were trained on the same data."""
         return len({g.fingerprint for g in self.groups}) == 1
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """Every score of every run, as that of a study with the labels `run` (the group) and `data`."""
+        return frames.build(
+            ({"run": group.label, "data": group.fingerprint}, found.run.spec.seed, _record(found))
+            for group in self.groups
+            for found in group.members
+        )
 
 
 def load_runs(folders: Sequence[Path], device: str = "auto") -> list[TrainedRun]:
@@ -87,12 +88,12 @@ def compare(
     items: int = ITEMS,
     seed: int = 0,
     bootstrap: int = 200,
-    say: Callable[[str], None] = lambda _: None,
+    log: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
     """Examine every run on the same items and take those together that differ only in their seed."""
     found: list[Findings] = []
     for number, run in enumerate(runs, 1):
-        say(f"{number}/{len(runs)}  {run.folder}")
+        log(f"{number}/{len(runs)}  {run.folder}")
         found.append(examine(run, items=items, seed=seed, bootstrap=bootstrap))
     return grouped(found)
 
@@ -107,40 +108,35 @@ def grouped(found: Sequence[Findings]) -> Comparison:
     return Comparison(tuple(Group(name, m) for name, m in zip(names, members, strict=True)))
 
 
-def entry(group: Group, key: str) -> Entry | None:
+def estimate(group: pd.DataFrame, key: str) -> Estimate | None:
     """A score of a group by its name in scores.json; None where a run of it does not have it.
 
-    Several seeds: their mean with the bootstrap interval of `hatchel.metrics.statistics.over_seeds`.
+    One run has its interval over the items measured; several the mean over seeds with the interval over the runs.
     """
-    scores = [{**f.scores, **{fit.score.name: fit.score for fit in f.fits}}.get(key) for f in group.members]
-    known = [s for s in scores if s is not None]
-    if not known or len(known) < len(scores):
+    found = group[group["name"] == key]
+    if not len(found) or len(found) < group["task"].nunique():
         return None
-    each = tuple(s.value for s in known)
-    if len(known) == 1:
-        return Entry(known[0].value, known[0].interval, each)
-    estimate = over_seeds(each)
-    return Entry(estimate.value, estimate.interval, each)
+    if len(found) == 1:
+        return Estimate(*(float(found[c].iloc[0]) for c in ("value", "low", "high")), n=1)
+    return frames.estimate(group, key)
 
 
-def best(entries: Sequence[Entry | None], data: Sequence[str], lower: bool) -> list[bool]:
-    """Which entries beat all others on the same data: better, and with an interval that overlaps none of theirs.
-
-    >>> high, low = Entry(0.5, Interval(0.4, 0.6), ()), Entry(0.2, Interval(0.1, 0.3), ())
-    >>> best([high, low], ["a", "a"], lower=False), best([high, low], ["a", "b"], lower=False)
-    ([True, False], [False, False])
-    """
-    marks: list[bool] = []
-    for i, own in enumerate(entries):
-        rivals = [e for j, e in enumerate(entries) if j != i and e is not None and data[j] == data[i]]
-        marks.append(own is not None and bool(rivals) and all(_beats(own, rival, lower) for rival in rivals))
-    return marks
+def best(frame: pd.DataFrame, key: str, lower_is_better: bool) -> list[str]:
+    """The runs that beat all others on the same data, by the rule of every claim: `higher` or `lower`, seed by seed."""
+    claim, marked = lower if lower_is_better else higher, list[str]()
+    for group in frames.groups(frame, "data").values():
+        members = {str(label): part for (label,), part in frames.groups(group, "run").items()}
+        for label, own in members.items():
+            rivals = {other: claim("", own, part, key) for other, part in members.items() if other != label}
+            marked += [label] if rivals and every("", rivals).holds else []
+    return marked
 
 
-def _beats(own: Entry, rival: Entry, lower: bool) -> bool:
-    if own.interval is None or rival.interval is None or len(own.each) == 2 or len(rival.each) == 2:
-        return False  # the bootstrap of two values is these two values: nothing that a claim could rest on
-    return own.interval.high < rival.interval.low if lower else own.interval.low > rival.interval.high
+def _record(found: Findings) -> dict[str, Any]:
+    scores = {**found.scores, **{fit.score.name: fit.score for fit in found.fits}}
+    intervals = {name: (s.interval.low, s.interval.high, s.n) for name, s in scores.items() if s.interval}
+    values = {name: score.value for name, score in scores.items()}
+    return {"digest": str(found.run.folder), "values": values, "intervals": intervals}
 
 
 def labels(runs: Sequence[TrainedRun]) -> list[str]:

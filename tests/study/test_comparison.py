@@ -5,13 +5,15 @@ import json
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
-from hatchel.metrics.statistics import over_seeds
 
 from hatchel.core.errors import HatchelError
-from hatchel.metrics.score import Interval
-from hatchel.report.comparison import Entry, best, differences, entry, grouped, labels, load_runs
 from hatchel.report.findings import Findings
+from hatchel.study.comparison import best, differences, estimate, grouped, labels, load_runs
+from hatchel.study.frame import select, values
+from hatchel.study.statistics import over_seeds
+from tests.study.made import both, rows
 
 
 def test_runs_that_differ_only_in_their_seed_are_one_group(several: list[Findings]) -> None:
@@ -21,49 +23,46 @@ def test_runs_that_differ_only_in_their_seed_are_one_group(several: list[Finding
 
 
 def test_a_group_shows_the_mean_over_seeds_and_the_bootstrap_interval_over_runs(several: list[Findings]) -> None:
-    beta, vae = grouped(several).groups
-    own = entry(beta, "tc_sample")
-    values = [f.scores["tc_sample"].value for f in sorted(several[:3], key=lambda f: f.run.spec.seed)]
-    expected = over_seeds(values)
-    assert own == Entry(expected.value, expected.interval, tuple(values))
-    assert own.value == pytest.approx(sum(values) / 3)
-    assert entry(vae, "tc_sample") == Entry(
-        several[3].scores["tc_sample"].value,
-        several[3].scores["tc_sample"].interval,
-        (several[3].scores["tc_sample"].value,),
-    )
-    assert entry(vae, "r2_x") is not None
-    assert entry(vae, "nothing") is None
+    comparison = grouped(several)
+    beta, vae = (select(comparison.frame, run=group.label) for group in comparison.groups)
+    own = estimate(beta, "tc_sample")
+    found = [f.scores["tc_sample"].value for f in sorted(several[:3], key=lambda f: f.run.spec.seed)]
+    assert own == over_seeds(found)
+    assert own.value == pytest.approx(sum(found) / 3)
+    assert values(beta, "tc_sample") == found
+    one, score = estimate(vae, "tc_sample"), several[3].scores["tc_sample"]
+    assert one is not None
+    assert score.interval is not None
+    assert (one.value, one.low, one.high) == (score.value, score.interval.low, score.interval.high)
+    assert estimate(vae, "r2_x") is not None
+    assert estimate(vae, "nothing") is None
 
 
 def test_a_score_that_one_seed_lacks_is_not_averaged_over_the_others(several: list[Findings]) -> None:
     lacking = dataclasses.replace(several[1], scores={})
-    (group,) = grouped([several[0], lacking]).groups
-    assert entry(group, "tc_sample") is None
+    assert estimate(grouped([several[0], lacking]).frame, "tc_sample") is None
 
 
-def make(value: float, half: float, each: int = 1) -> Entry:
-    return Entry(value, Interval(value - half, value + half), (value,) * each)
+def made(**groups: list[float]) -> pd.DataFrame:
+    """Runs by the first letter of their name, on the data of the second."""
+    return both(*(rows({"run": name, "data": name[1]}, mig=each) for name, each in groups.items()))
 
 
 @pytest.mark.parametrize(
-    ("entries", "data", "lower", "marks"),
+    ("frame", "lower", "marked"),
     [
-        ([make(0.5, 0.1), make(0.2, 0.1)], "aa", False, [True, False]),
-        ([make(0.5, 0.1), make(0.2, 0.1)], "aa", True, [False, True]),
-        ([make(0.5, 0.1), make(0.35, 0.1)], "aa", False, [False, False]),  # overlap
-        ([make(0.5, 0.1), make(0.2, 0.1), make(0.45, 0.1)], "aaa", False, [False, False, False]),
-        ([make(0.5, 0.1), make(0.2, 0.1)], "ab", False, [False, False]),  # other data
-        ([make(0.5, 0.1), None], "aa", False, [False, False]),  # nothing to beat
-        ([make(0.5, 0.1), Entry(0.1, None, (0.1,))], "aa", False, [False, False]),
-        ([make(0.5, 0.1, each=2), make(0.2, 0.1)], "aa", False, [False, False]),  # two seeds are too few
-        ([make(0.5, 0.1, each=3), make(0.2, 0.1, each=3)], "aa", False, [True, False]),
+        (made(aX=[0.5, 0.6, 0.7], bX=[0.2, 0.3, 0.4]), False, ["aX"]),
+        (made(aX=[0.5, 0.6, 0.7], bX=[0.2, 0.3, 0.4]), True, ["bX"]),
+        (made(aX=[0.31, 0.62, 0.91], bX=[0.3, 0.6, 0.9]), False, ["aX"]),  # seed by seed, although intervals overlap
+        (made(aX=[0.5, 0.6, 0.7], bX=[0.2, 0.7, 0.6]), False, []),
+        (made(aX=[0.5, 0.6, 0.7], bX=[0.2, 0.3, 0.4], cX=[0.6, 0.5, 0.8]), False, []),
+        (made(aX=[0.5, 0.6, 0.7], bY=[0.2, 0.3, 0.4]), False, []),  # other data
+        (made(aX=[0.5, 0.6], bX=[0.2, 0.3]), False, []),  # two seeds are too few
+        (made(aX=[0.5], bX=[0.2]), False, []),
     ],
 )
-def test_the_best_is_marked_only_where_intervals_do_not_overlap(
-    entries: list[Entry | None], data: str, lower: bool, marks: list[bool]
-) -> None:
-    assert best(entries, list(data), lower) == marks
+def test_the_best_is_marked_by_the_rule_of_every_claim(frame: pd.DataFrame, lower: bool, marked: list[str]) -> None:
+    assert best(frame, "mig", lower) == marked
 
 
 def test_labels_say_what_differs(several: list[Findings]) -> None:

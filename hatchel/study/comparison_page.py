@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from hatchel.core.files import write_text
-from hatchel.report.comparison import Comparison, Entry, Group, best, differences, entry
-from hatchel.report.comparison_figures import comparison_panels, score_keys
+from hatchel.core.estimate import Estimate
 from hatchel.report.findings import HEADLINES
-from hatchel.report.page import checked_file, rendered
 from hatchel.report.panels.panel import Shown
+from hatchel.study.comparison import Comparison, Group, best, differences, estimate
+from hatchel.study.comparison_figures import comparison_panels, score_keys
+from hatchel.study.frame import select, values
+from hatchel.study.report import rendered
 
 
 @dataclass(frozen=True)
@@ -25,29 +25,22 @@ class Value:
     best: bool
 
     @classmethod
-    def of(cls, found: Entry | None, best: bool) -> Value:
+    def of(cls, found: Estimate | None, runs: Sequence[float], best: bool) -> Value:
         """Three decimals, or a dash."""
         if found is None:
             return cls("–", "", "", False)
-        ends = found.interval
-        each = ", ".join(f"{v:.3f}" for v in found.each) if len(found.each) > 1 else ""
-        return cls(f"{found.value:.3f}", f"{ends.low:.3f} – {ends.high:.3f}" if ends else "", each, best)
+        each = ", ".join(f"{v:.3f}" for v in runs) if len(runs) > 1 else ""
+        ends = f"{found.low:.3f} – {found.high:.3f}" if found.has_interval else ""
+        return cls(f"{found.value:.3f}", ends, each, best)
 
 
 @dataclass(frozen=True)
-class Row:
+class ScoreRow:
     """A score of all groups."""
 
     label: str
     meaning: str
     values: tuple[Value, ...]
-
-
-def write_comparison(comparison: Comparison, path: Path) -> Path:
-    """Write the page in one rename; the path."""
-    checked_file(path)
-    write_text(path, comparison_page(comparison))
-    return path
 
 
 def comparison_page(comparison: Comparison, panels: Sequence[Shown] | None = None) -> str:
@@ -61,11 +54,10 @@ def comparison_page(comparison: Comparison, panels: Sequence[Shown] | None = Non
             "title": f"{count} runs on {' and '.join(names)}",
             "groups": groups,
             "runs": [run_line(g) for g in groups],
-            "rows": score_rows(groups),
+            "rows": score_rows(comparison),
             "one_data": comparison.one_data,
-            "intervals": any(e.interval for g in groups for e in [entry(g, "tc_mean")] if e),
+            "intervals": bool(comparison.frame["low"].notna().any()),
             "seeds": any(len(g.members) > 1 for g in groups),
-            "pairs": [g.label for g in groups if len(g.members) == 2],
             "items": groups[0].first.probe.n,
             "panels": comparison_panels(comparison) if panels is None else panels,
             "differences": differences(groups),
@@ -82,16 +74,15 @@ def run_line(group: Group) -> str:
     return f"{run.data.name}, {word} {seeds}, {done} steps, batch {run.spec.batch_size}: {run.spec.formula()}"
 
 
-def score_rows(groups: Sequence[Group]) -> list[Row]:
-    """Headlines, then R² of the factors; the best is marked where intervals do not overlap."""
+def score_rows(comparison: Comparison) -> list[ScoreRow]:
+    """Headlines, then R² of the factors; one that beats all others on the same data is marked."""
     known = {h.key: h for h in HEADLINES}
-    data = [g.fingerprint for g in groups]
-    rows: list[Row] = []
-    for key, label in score_keys(groups).items():
+    rows: list[ScoreRow] = []
+    for key, label in score_keys(comparison).items():
         lower = key in known and known[key].lower_is_better
         meaning = known[key].meaning if key in known else "of the factor and the one dimension that explains it best"
-        entries = [entry(g, key) for g in groups]
-        marks = best(entries, data, lower)
-        values = tuple(Value.of(e, mark) for e, mark in zip(entries, marks, strict=True))
-        rows.append(Row(label, f"{meaning}; {'lower' if lower else 'higher'} is better", values))
+        marked = best(comparison.frame, key, lower)
+        parts = {g.label: select(comparison.frame, run=g.label) for g in comparison.groups}
+        cells = tuple(Value.of(estimate(p, key), values(p, key), name in marked) for name, p in parts.items())
+        rows.append(ScoreRow(label, f"{meaning}; {'lower' if lower else 'higher'} is better", cells))
     return rows
