@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hatchel.study.study import Study, chosen
+from hatchel.study.task import Case
 
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "papers"
 

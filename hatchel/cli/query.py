@@ -28,7 +28,7 @@ def query(
 
     [bold]hatchel study query "SELECT method, avg(value), count(*) FROM results WHERE name='mig' GROUP BY method"[/]
     """
-    from hatchel.cli.study_summary import as_text, print_table
+    from hatchel.cli.printing import as_text, print_table
     from hatchel.core.errors import HatchelError
     from hatchel.study import query as index
     from hatchel.study.store import Store
@@ -54,7 +54,7 @@ def export(
 
     [bold]hatchel study export results.parquet[/]   needs the `data` extra; CSV and JSON do not
     """
-    from hatchel.cli.study_summary import as_text
+    from hatchel.cli.printing import as_text
     from hatchel.core.errors import HatchelError
     from hatchel.core.files import writable_folder, write_text
     from hatchel.study.query import query as find

@@ -45,7 +45,7 @@ def list_(as_json: AsJson = False, plugin: Plugin = None) -> None:
     import json
 
     from hatchel.cli.assignments import load_plugins
-    from hatchel.cli.study_summary import print_table
+    from hatchel.cli.printing import print_table
     from hatchel.study.study import studies
 
     load_plugins(plugin)
@@ -62,7 +62,7 @@ def show(target: Target, scale: ScaleName = "laptop", seeds: Seeds = None, plugi
 
     [bold]hatchel study show grid[/] prints a study file to start from.
     """
-    from hatchel.cli.study_summary import by_labels, label_names, print_table
+    from hatchel.cli.printing import by_labels, label_names, print_table
     from hatchel.studies.example import EXAMPLE
     from hatchel.study.grid import SCALES
 
@@ -106,7 +106,7 @@ def run(
 
     Exit code 1 where a task failed; 130 after Ctrl-C.
     """
-    from hatchel.cli.study_summary import print_summary
+    from hatchel.cli.printing import print_summary
     from hatchel.cli.tune import engine_from
     from hatchel.study.progress import shown
     from hatchel.study.runner import forecast, run_tasks
@@ -156,17 +156,17 @@ def status(
     target: Target, scale: ScaleName = "laptop", seeds: Seeds = None, store: Folder = STUDIES, plugin: Plugin = None
 ) -> None:
     """How many tasks of a study are done, running, failed or waiting, and why some failed."""
-    from hatchel.cli import study_summary as summary
+    from hatchel.cli import printing
     from hatchel.study.store import Store
 
     cases, kept = _study(target, plugin).tasks(scale, seeds), Store(store)
     states = ("done", "running", "failed", "waiting")
     rows: list[list[Any]] = []
-    for key, group in summary.by_labels(cases).items():
-        found = [summary.status(kept, case.task) for case in group]
+    for key, group in printing.by_labels(cases).items():
+        found = [printing.status_of(kept, case.task) for case in group]
         rows.append([*key, *(found.count(state) or "" for state in states)])
-    summary.print_table([*summary.label_names(cases), *states], rows)
-    for line in summary.failures(cases, kept):
+    printing.print_table([*printing.label_names(cases), *states], rows)
+    for line in printing.failures(cases, kept):
         print(line)
 
 
@@ -182,7 +182,7 @@ def report(
     plugin: Plugin = None,
 ) -> None:
     """Write a page about a study from its records alone: tables, claims, figures, the paper's numbers beside ours."""
-    from hatchel.cli.study_summary import failures
+    from hatchel.cli.printing import failures
     from hatchel.core.errors import HatchelError
     from hatchel.study.report import write_report
     from hatchel.study.store import Store
@@ -220,11 +220,13 @@ def _load_data(cases: list[Case]) -> None:
 
 
 def _dry_run(cases: list[Case], kept: Store, engine: Engine) -> None:
-    from hatchel.cli.study_summary import label_names, print_table, status
+    from hatchel.cli.printing import label_names, print_table, status_of
     from hatchel.study.runner import forecast
 
     names = label_names(cases)
-    rows = [[*(c.labels.get(n, "") for n in names), c.task.seed, c.task.digest(), status(kept, c.task)] for c in cases]
+    rows = [
+        [*(c.labels.get(n, "") for n in names), c.task.seed, c.task.digest(), status_of(kept, c.task)] for c in cases
+    ]
     print_table([*names, "seed", "task", "state"], rows)
     print(forecast([c.task for c in cases], kept, engine).text())
 

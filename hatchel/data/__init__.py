@@ -1,4 +1,4 @@
-"""Data sets: built-in ones that need no download, the real files, and one's own images, arrays and tables."""
+"""Data sets: built-in ones that need no download, the real files, and your own images, arrays and tables."""
 
 from __future__ import annotations
 

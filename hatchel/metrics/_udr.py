@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import NonNegative, Positive
 from hatchel.metrics.information import Float
-from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -26,10 +24,17 @@ class UDR(Metric):
     sum_j R_ij), r the largest of a column or row, sums over the a and b informative dimensions. The value is the median
     over the other models. The paper calls a dimension informative by its mean KL(q(z_d|x) || N(0, 1)), for which the
     deviations of all models are needed; without them there is the variance of its mean.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import udr
+    >>> z = np.random.default_rng(0).normal(size=(2000, 3))
+    >>> float(udr(z, [-z[:, [2, 0, 1]]])) > 0.9  # the same dimensions in another order and sign
+    True
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("others",)
-    also_needs: ClassVar[Mapping[tuple[str, str], str]] = {("informative", "kl"): "others_std"}
+    needs = ("others",)
+    accepts = ("std",)
+    also_needs = {("informative", "kl"): "others_std"}  # noqa: RUF012
 
     similarity: Literal["spearman", "lasso"] = "spearman"
     "Rank correlation, or the weights of a lasso regression from one model's dimensions to the other's."
@@ -41,7 +46,6 @@ class UDR(Metric):
     "By the variance of the mean, or by the KL as in the paper, which needs deviations."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         assert probe.others is not None
         if self.informative == "kl" and probe.std is None:
             raise HatchelError("udr: informative='kl' needs std, the deviations of the codes")
@@ -102,26 +106,3 @@ def _lasso(left: Float, right: Float, alpha: float) -> Float:
         if np.abs(weights - before).max() < 1e-10:
             break
     return np.abs(weights)
-
-
-def udr(
-    codes: Any,
-    others: Sequence[Any],
-    *,
-    similarity: Literal["spearman", "lasso"] = "spearman",
-    threshold: float = 0.01,
-    alpha: float = 0.1,
-    informative: Literal["variance", "kl"] = "variance",
-    std: Any = None,
-    others_std: Sequence[Any] | None = None,
-    seed: Seed = 0,
-    bootstrap: int = 0,
-) -> Score:
-    """UDR of `codes` (n, D) among other models' codes of the same n rows, with deviations for the KL; see UDR.
-
-    >>> z = np.random.default_rng(0).normal(size=(2000, 3))
-    >>> float(udr(z, [-z[:, [2, 0, 1]]])) > 0.9  # the same dimensions in another order and sign
-    True
-    """
-    probe = Probe(codes, others=others, std=std, others_std=others_std)
-    return UDR(similarity, threshold, alpha, informative).score(probe, seed, bootstrap)

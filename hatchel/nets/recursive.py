@@ -48,7 +48,6 @@ class Recurd0Decoder(Decoder):
     "Size of the fully connected layer."
 
     def build(self, width: int, shape: Shape) -> nn.Module:
-        """z (B, width) -> (B, C, H, W)."""
         halvings(shape, "decoder=recurd0_decoder", "decoder=mlp_decoder")
         return Deconv(hidden=(self.hidden,)).build(width, shape)
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hatchel.data.factors import Factor, FactorSpace
+from hatchel.latents.layout import Site
 from hatchel.metrics.information import Float
+from hatchel.metrics.intervals import percentile_interval
 from hatchel.metrics.probe import Probe
-from hatchel.metrics.score import Interval, Score
+from hatchel.metrics.score import Score
 from hatchel.report.dimensions import Dimensions
-from hatchel.report.sites import Site
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,10 @@ def fits(probe: Probe, space: FactorSpace | None, dimensions: Dimensions, seed: 
         if bootstrap:
             rows = (rng.integers(probe.n, size=probe.n) for _ in range(bootstrap))
             draws = [squared_correlations(column[r], values[r])[0] for r in rows]
-            interval = Interval.of(np.array(draws), float(r2[best]))
-        score = Score(f"r2_{factor.name}", float(r2[best]), n=probe.n, seed=seed, interval=interval)
+            interval = percentile_interval(float(r2[best]), np.array(draws), probe.n)
+        score = Score(
+            f"r2_{factor.name}", float(r2[best]), n=probe.n, seed=seed, interval=interval, replicates=bootstrap
+        )
         grid = np.unique(values)
         groups = [column[values == v, 0] for v in grid]
         centre, spread = (np.array([f(g) for g in groups], dtype=np.float64) for f in (np.mean, np.std))

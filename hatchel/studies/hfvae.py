@@ -15,6 +15,7 @@ from hatchel.objective.estimators.minibatch import Stratified
 from hatchel.objective.objective import Weighted
 from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation, TotalCorrelation
 from hatchel.objective.terms.elbo import Reconstruction
+from hatchel.objective.trace import Batch
 from hatchel.studies.common import Budget, budget, sprites
 from hatchel.study.claims import Claim, higher
 from hatchel.study.frame import select, wide
@@ -23,7 +24,7 @@ from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
 from hatchel.study.task import Case, Result, Task, Workspace
 from hatchel.training.model import System
-from hatchel.training.spec import RunSpec, build, fitted
+from hatchel.training.spec import RunSpec
 
 MEASURED = metrics("factor_vae_score", {"kind": "dci", "regressor": "forest"}, "mig", "reconstruction")
 NETS: Mapping[str, Any] = {"encoder": "hfvae_dsprites", "decoder": "hfvae_dsprites_decoder"}
@@ -106,8 +107,8 @@ class Verified(Task):
         same.model.load_state_dict(own.model.state_dict())
         with torch.no_grad():
             # The step chooses the noise: both objectives see the same draws.
-            pairs = [[f(x, len(data), k, self.seed).objective for f in (own, same)] for k in range(self.draws)]
-            parts = same(x, len(data), 0, self.seed).terms
+            pairs = [[f(Batch(x, len(data), k, self.seed)).objective for f in (own, same)] for k in range(self.draws)]
+            parts = same(Batch(x, len(data), 0, self.seed)).terms
         found = torch.tensor(pairs, dtype=torch.float64)  # (draws, 2)
         gap = found[:, 0] - found[:, 1]
         values = dict(zip(("own", "basis"), found.mean(0).tolist(), strict=True))
@@ -115,8 +116,8 @@ class Verified(Task):
         return Result(values | {name: float(value) for name, value in parts.items()})
 
     def _system(self, objective: Mapping[str, Weighted]) -> System:
-        spec = fitted(self.run.with_fields(seed=self.seed, objective=objective), (1, 16, 16))
-        return build(spec, (1, 16, 16))
+        spec = self.run.with_fields(seed=self.seed, objective=objective).fit_to_shape((1, 16, 16))
+        return spec.build((1, 16, 16))
 
 
 def _inform(system: System, x: torch.Tensor, spread: float) -> None:

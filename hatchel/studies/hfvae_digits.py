@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hatchel.data.mnist import MNIST, FashionMNIST
-from hatchel.data.pruned_mnist import PrunedMNIST
+from hatchel.data.mnist import MNIST, FashionMNIST, PrunedMNIST
 from hatchel.data.source import Source
 from hatchel.methods.resolve import resolve
 from hatchel.studies.hfvae import scores_grid

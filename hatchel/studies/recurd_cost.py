@@ -22,7 +22,7 @@ from hatchel.study.table import Column, Table, table
 from hatchel.study.task import Case, Result, Task, Workspace
 from hatchel.study.trained import Trained
 from hatchel.training.cost import cost
-from hatchel.training.spec import RunSpec, build, fitted
+from hatchel.training.spec import RunSpec
 
 METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "beta-VAE": ("recurd", {"depth": 0, "l2": 0}),
@@ -58,9 +58,9 @@ class Costed(Task):
     def compute(self, workspace: Workspace) -> Result:
         keep_memory()
         shape = (self.channels, 64, 64)
-        spec = fitted(self.run, shape)
+        spec = self.run.fit_to_shape(shape)
         found = cost(spec, shape)
-        model = build(spec, shape).model.eval().to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
+        model = spec.build(shape).model.eval().to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
         x = torch.zeros(64, *shape).contiguous(memory_format=torch.channels_last)
         times: list[float] = []
         with torch.inference_mode():

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hatchel.data.mnist import MNIST
-from hatchel.data.mnist_rotation import ANGLES, MNISTRotation
+from hatchel.data.mnist import ANGLES, MNIST, MNISTRotation
 from hatchel.data.source import Source
 from hatchel.methods.resolve import resolve
 from hatchel.studies.common import NETWORK

@@ -135,7 +135,7 @@ def disintegration_tables(frame: pd.DataFrame) -> list[Table]:
 
 def disintegration_figures(frame: pd.DataFrame) -> dict[str, Any]:
     """The matrices and pairs of the first seed beside the boxes."""
-    from hatchel.report.panels.pair_plots import drawn_pairs
+    from hatchel.report.panels.pairs import drawn_pairs
     from hatchel.study.figures import comparison, heat
 
     scored = scores_alone(frame)

@@ -14,7 +14,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.estimate import Estimate
 from hatchel.core.spec import to_dict
 from hatchel.evaluation.evaluation import ITEMS
-from hatchel.report.findings import Findings, examine
+from hatchel.report.findings import Findings, analyse
 from hatchel.study import frame as frames
 from hatchel.study.claims import every, higher, lower
 from hatchel.training.run import TrainedRun
@@ -87,14 +87,14 @@ def compare(
     *,
     items: int = ITEMS,
     seed: int = 0,
-    bootstrap: int = 200,
+    bootstrap: int | None = None,
     log: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
-    """Examine every run on the same items and take those together that differ only in their seed."""
+    """Analyse every run on the same items and take those together that differ only in their seed."""
     found: list[Findings] = []
     for number, run in enumerate(runs, 1):
         log(f"{number}/{len(runs)}  {run.folder}")
-        found.append(examine(run, items=items, seed=seed, bootstrap=bootstrap))
+        found.append(analyse(run, items=items, seed=seed, bootstrap=bootstrap))
     return grouped(found)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hatchel.core.estimate import Estimate
 from hatchel.report.findings import HEADLINES
-from hatchel.report.panels.panel import Shown
+from hatchel.report.panels.panel import DrawnPanel
 from hatchel.study.comparison import Comparison, Group, best, differences, estimate
 from hatchel.study.comparison_figures import comparison_panels, score_keys
 from hatchel.study.frame import select, values
@@ -43,7 +43,7 @@ class ScoreRow:
     values: tuple[Value, ...]
 
 
-def comparison_page(comparison: Comparison, panels: Sequence[Shown] | None = None) -> str:
+def comparison_page(comparison: Comparison, panels: Sequence[DrawnPanel] | None = None) -> str:
     """The page's text. `panels`: already drawn ones."""
     groups = comparison.groups
     names = list(dict.fromkeys(g.first.run.data.name for g in groups))

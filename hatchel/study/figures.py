@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from hatchel.report.figures import LEGEND
-from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, WIDTH, bare, sheet, title
+from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, WIDTH, bare, new_figure, title
 from hatchel.study.frame import column, estimate, groups, labels_of, tasks, values, wide
 from hatchel.study.statistics import rank_correlation
 from hatchel.study.table import Column, probability
@@ -42,7 +42,7 @@ def boxes(
     """
     found = {str(key): values(group, value) for (key,), group in groups(frame, by).items()}
     names = [name for name, seeds in found.items() if seeds]
-    figure = sheet(0.34 * len(names) + (1.0 if published else 0.75))
+    figure = new_figure(0.34 * len(names) + (1.0 if published else 0.75))
     axes = bare(figure.subplots(), grid="x")
     for place, name in enumerate(names):
         each = np.array(found[name])
@@ -73,7 +73,7 @@ def boxes(
 def scatter(frame: pd.DataFrame, x: str, y: str, by: str, headings: tuple[str, str] | None = None) -> Figure:
     """One value against another, a dot a cell, a colour a label."""
     found = groups(frame, by)
-    figure = sheet(_height(len(found)))
+    figure = new_figure(_height(len(found)))
     axes = bare(figure.subplots(), grid="both")
     for i, ((key,), group) in enumerate(found.items()):
         kept = wide(group, (x, y)).dropna(subset=[x, y])
@@ -102,7 +102,7 @@ def lines(
     """
     names = {value: value} if isinstance(value, str) else value
     found = groups(frame, by)
-    figure = sheet(_height(len(found) * len(names)))
+    figure = new_figure(_height(len(found) * len(names)))
     axes = bare(figure.subplots(), grid="both")
     if truth:
         axes.plot(list(truth), list(truth.values()), color=INK, linewidth=2.4, alpha=0.3, label="truth")
@@ -132,7 +132,7 @@ def lines(
 def curves(frame: pd.DataFrame, value: str, by: str, heading: str = "") -> Figure:
     """A value over training, from the cells' snapshots: the mean over seeds, its range as a band."""
     found = groups(frame, by)
-    figure = sheet(_height(len(found)))
+    figure = new_figure(_height(len(found)))
     axes = bare(figure.subplots(), grid="both")
     for colour, ((key,), group) in zip(_cycle(), found.items(), strict=False):
         details = tasks(group)["details"]
@@ -164,7 +164,7 @@ def heat(
 def grid_of(panels: Mapping[str, Any], each: Any, across: int = 3, height: float = 2.0, width: float = WIDTH) -> Figure:
     """A panel for each entry: `each(axes, entry)` draws it, its name is the title."""
     down = -(-len(panels) // across)
-    figure = sheet(height * down, width)
+    figure = new_figure(height * down, width)
     all_axes = list(figure.subplots(down, across, squeeze=False).flat)
     for axes, (name, entry) in zip(all_axes, panels.items(), strict=False):
         bare(axes)

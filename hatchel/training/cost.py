@@ -8,6 +8,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from hatchel.nets.part import Shape
+from hatchel.objective.trace import Batch
 from hatchel.training.spec import RunSpec
 
 ITEMS = 2
@@ -38,9 +39,7 @@ def cost(spec: RunSpec, shape: Shape) -> Cost:
         with FlopCounterMode(display=False) as decoding:
             model.decoder(torch.zeros(ITEMS, spec.latent.decoder_width))
         with FlopCounterMode(display=False) as all_of_it:
-            second = x if system.objective.wants_independent_batch else None
-            labelled = (x, torch.arange(ITEMS)[:, None]) if system.objective.wants_labels else None
-            system(x, 10_000, 0, 0, second, labelled)
+            system(Batch(x, 10_000, independent=x, labelled=(x, torch.arange(ITEMS)[:, None])))
     flops = [count.get_total_flops() for count in (encoding, decoding, all_of_it)]
     macs = (flops[0], flops[1], flops[2] - flops[0] - flops[1])
     sizes = [sum(p.numel() for p in part.parameters()) for part in (model.encoder, model, system.objective)]

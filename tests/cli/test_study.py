@@ -142,7 +142,9 @@ def test_dry_run_prints_cells_and_time_and_computes_nothing(tmp_path: Path) -> N
     assert "4 tasks to compute\n" in text  # the time is known after the first
     assert not (tmp_path / "studies").exists()
     coins("--seeds", "1")
-    assert "2 tasks to compute: roughly 1 s" in said("run", "test-coins", "--engine", "here", "--seeds", "2", "--dry-run")
+    assert "2 tasks to compute: roughly 1 s" in said(
+        "run", "test-coins", "--engine", "here", "--seeds", "2", "--dry-run"
+    )
     text = said("run", "test-coins", "--engine", "here", "--seeds", "1", "--dry-run")
     assert "nothing left to compute" in text
     assert text.count("done") == 2

@@ -10,9 +10,11 @@ import torch
 
 from hatchel.core.errors import HatchelError
 from hatchel.data import load
+from hatchel.evaluation.evaluation import evaluate
 from hatchel.latents.assigned import Assigned
 from hatchel.latents.diagonal import Diagonal
 from hatchel.methods.resolve import resolve
+from hatchel.objective.trace import Batch
 from hatchel.training.run import TrainedRun, train
 
 DATA = "xy_squares"
@@ -22,7 +24,7 @@ def loss(kind: str, step: int, **fields: object) -> float:
     data = load(DATA)
     system = resolve(kind, DATA, fields).fit_to(data).build(data.shape)
     with torch.no_grad():
-        return float(system(data.reader()(torch.arange(16)), len(data), step, 0).objective)
+        return float(system(Batch(data.reader()(torch.arange(16)), len(data), step)).objective)
 
 
 def test_all_closed_and_all_open_are_beta_vaes() -> None:
@@ -59,5 +61,5 @@ def test_classes_are_assigned_encoded_and_decoded(tmp_path: Path) -> None:
             tries.append(run.model.likelihood.log_prob(run.model.decoder(code), x))
     np.testing.assert_array_equal(codes[:, 2:].argmax(1), torch.stack(tries, 1).argmax(1).numpy())
     np.testing.assert_array_equal(TrainedRun.load(tmp_path).encode(images), codes)
-    found = run.evaluate(["mig"], items=100, store=False)
+    found = evaluate(run, ["mig"], items=100, store=False)
     assert list(found) == ["mean", "sample", "coordinates"]

@@ -46,7 +46,9 @@ def test_tasks_of_two_seeds_differ_in_the_seed_alone():
 
 def test_a_grid_is_the_product_of_its_axes():
     settings = product(
-        axis("method", {"a": {"method": "beta_vae", "beta": 2, "batch_size": 5, "layers": True}, "b": {"method": "vae"}}),
+        axis(
+            "method", {"a": {"method": "beta_vae", "beta": 2, "batch_size": 5, "layers": True}, "b": {"method": "vae"}}
+        ),
         axis("D", {3: {"latent.dim": 3}, 4: {"latent.dim": 4}}),
     )
     cases = Budget(steps=7, seeds=2, items=50, lr=0.5).grid(settings, SMALL).tasks()

@@ -12,7 +12,9 @@ from hatchel.study.store import combined
 from hatchel.study.task import Label
 
 
-def rows(labels: Mapping[str, Label], details: Mapping[str, Any] | None = None, **values: Sequence[float]) -> pd.DataFrame:
+def rows(
+    labels: Mapping[str, Label], details: Mapping[str, Any] | None = None, **values: Sequence[float]
+) -> pd.DataFrame:
     """The frame of one task a seed, from the values of each seed."""
     return build(
         (labels, seed, {

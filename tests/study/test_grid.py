@@ -77,7 +77,10 @@ def test_later_sections_win_and_a_scale_wins_last() -> None:
 
 def test_smoke_leaves_what_is_varied() -> None:
     points = grid(product={"steps": [10, 20]}).grid("smoke").cases
-    assert [(p.labels["steps"], p.task.run.steps, p.task.run.batch_size) for p in points] == [(10, 10, 16), (20, 20, 16)]
+    assert [(p.labels["steps"], p.task.run.steps, p.task.run.batch_size) for p in points] == [
+        (10, 10, 16),
+        (20, 20, 16),
+    ]
 
 
 def test_a_new_kind_then_its_field() -> None:

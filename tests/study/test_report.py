@@ -70,7 +70,9 @@ def test_a_smoke_run_decides_nothing():
 
 
 def test_facts_and_verdicts():
-    assert facts(STUDY, ROWS[ROWS["task"] == ROWS["task"].iloc[0]], "smoke")["Time"].startswith("30 s of computing (runs")
+    assert facts(STUDY, ROWS[ROWS["task"] == ROWS["task"].iloc[0]], "smoke")["Time"].startswith(
+        "30 s of computing (runs"
+    )
     assert "Machine" not in facts(STUDY, ROWS, "smoke")
     assert facts(STUDY, seeds(ROWS), "smoke")["Tasks"] == "0 done, seeds none"
     assert [Claim("", h, "").verdict for h in (True, False, None)] == ["holds", "does not hold", "undecided"]

@@ -84,7 +84,9 @@ class TestInThisProcess:
             heard.append((tally.done, tally.failed, tally.remaining is None))
 
         acts = ("compute", "raise", "compute")
-        run_tasks([Toy(seed=i, log=str(log), act=a) for i, a in enumerate(acts)], store, Here(), on_progress=on_progress)
+        run_tasks(
+            [Toy(seed=i, log=str(log), act=a) for i, a in enumerate(acts)], store, Here(), on_progress=on_progress
+        )
         assert list(dict.fromkeys(heard)) == [(0, 0, True), (1, 0, False), (1, 1, False), (2, 1, False)]
 
     def test_time_to_go_is_the_pace_of_this_session(self, monkeypatch: pytest.MonkeyPatch) -> None:

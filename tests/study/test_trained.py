@@ -27,7 +27,7 @@ def cell(**fields) -> Trained:
 
 
 @pytest.fixture
-def place(tmp_path) -> Place:
+def place(tmp_path) -> Workspace:
     return Workspace(tmp_path / "cell", tmp_path / "runs")
 
 

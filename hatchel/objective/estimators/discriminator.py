@@ -36,21 +36,17 @@ class DensityRatio(Critic):
     joint's; or an independent batch permuted, as in the original algorithm. Equal numbers of updates in all three."""
 
     @property
-    def wants_independent_batch(self) -> bool:
-        """As in the original algorithm."""
-        return self.product == "independent"
+    def needs(self) -> frozenset[str]:
+        return frozenset({"independent"} if self.product == "independent" else ())
 
     def product_source(self, t: Trace) -> Tensor:
-        """The codes to permute, according to `product`."""
         if self.product == "half":
             return gather(t.z.detach())[1::2]
         if self.product == "independent":
-            assert t.z_independent is not None
             return gather(t.z_independent)
         return super().product_source(t)
 
     def build(self, width: int) -> CriticModule:
-        """The multi-layer perceptron with two logits."""
         sizes = [width] + [self.hidden] * (self.layers - 1)
         hidden = [module for i, o in pairwise(sizes) for module in (nn.Linear(i, o), nn.LeakyReLU(self.slope))]
         return _Classifier(nn.Sequential(*hidden, nn.Linear(sizes[-1], 2)), halves=self.product == "half")
@@ -92,11 +88,9 @@ class Discriminator(Critic):
     """Of the leaky ReLU."""
 
     def build(self, width: int) -> CriticModule:
-        """For rows of `width` numbers."""
         return _Judge(nn.Sequential(*self._layers((width, *self.hidden))))
 
     def build_items(self, shape: Shape) -> CriticModule:
-        """With convolutions where the items are images that suit them."""
         side = shape[-1]
         if len(shape) != 3 or shape[1] != side or side < 4 * GRID or side & (side - 1):
             return _Judge(nn.Sequential(ToRow(), *self._layers((math.prod(shape), *self.hidden))))

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from hatchel.core.distributed import rank
 from hatchel.core.errors import HatchelError
-from hatchel.latents.posterior import Partition
+from hatchel.latents.layout import Partition
 from hatchel.objective.estimators.estimator import Density
 from hatchel.objective.estimators.mixture import log_mixture
 from hatchel.objective.trace import Trace
@@ -33,14 +33,16 @@ class Minibatch(Density, ABC):
         batch, own = q.mean.shape[0], t.z.shape[0]
         if batch < 2:
             raise HatchelError(f"the {self.kind} estimator needs a batch of at least 2: set batch_size=64")
-        if t.n_data < batch:
-            raise HatchelError(f"the {self.kind} estimator needs batch_size ({batch}) <= size of the data ({t.n_data})")
+        if t.batch.n_data < batch:
+            raise HatchelError(
+                f"the {self.kind} estimator needs batch_size ({batch}) <= size of the data ({t.batch.n_data})"
+            )
         first = rank() * own
 
         def log_weights(top: int, bottom: int, left: int, right: int) -> Tensor:
             i = torch.arange(first + top, first + bottom, device=t.z.device)[:, None]
             j = torch.arange(left, right, device=t.z.device)[None, :]
-            return self.weights(i, j, batch, t.n_data).to(t.z.dtype).log()
+            return self.weights(i, j, batch, t.batch.n_data).to(t.z.dtype).log()
 
         return log_mixture(q, t.z, blocks, log_weights)
 
@@ -49,7 +51,6 @@ class MWS(Minibatch):
     """Minibatch weighted sampling (Chen et al. 2018, Eq. S5): w = 1 / (N B). Biased: log q(z) is low by up to log N."""
 
     def weights(self, rows: Tensor, columns: Tensor, batch: int, n_data: int) -> Tensor:
-        """The same for all."""
         return torch.full((1, 1), 1.0 / (n_data * batch), dtype=torch.float64, device=rows.device)
 
 
@@ -61,7 +62,6 @@ class MSS(Minibatch):
     """
 
     def weights(self, rows: Tensor, columns: Tensor, batch: int, n_data: int) -> Tensor:
-        """By position relative to the diagonal."""
         m = batch - 1
         offset = (columns - rows) % batch
         w = torch.full(offset.shape, 1.0 / m, dtype=torch.float64, device=rows.device)
@@ -78,7 +78,6 @@ class MSS0(Minibatch, kind="mss0"):
     """
 
     def weights(self, rows: Tensor, columns: Tensor, batch: int, n_data: int) -> Tensor:
-        """By column."""
         m = batch - 1
         stratum = (n_data - m) / (n_data * m)
         w = torch.full((rows.shape[0], columns.shape[1]), 1.0 / m, dtype=torch.float64, device=rows.device)
@@ -95,6 +94,5 @@ class Stratified(Minibatch):
     """
 
     def weights(self, rows: Tensor, columns: Tensor, batch: int, n_data: int) -> Tensor:
-        """The own posterior exactly, the others scaled up to N - 1."""
         own = (rows == columns).to(torch.float64)
         return own / n_data + (1 - own) * (n_data - 1) / (n_data * (batch - 1))

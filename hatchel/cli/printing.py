@@ -1,0 +1,130 @@
+"""What the `study` commands print: tables, claims, failures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hatchel.core.errors import HatchelError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hatchel.study.claims import Claim
+    from hatchel.study.grid import Scale
+    from hatchel.study.store import Store
+    from hatchel.study.study import Study
+    from hatchel.study.task import Case, Task
+
+T = TypeVar("T")
+
+
+def print_summary(study: Study, cases: Sequence[Case], kept: Store, scale: Scale, report: str, retry: str) -> int:
+    """Print what the finished tasks show, and at which scale; the number of tasks that failed."""
+    frame = kept.frame_of(cases, study.name, scale)
+    seeds = ", ".join(map(str, sorted({*frame["seed"]}))) or "none"
+    every = {case.task.digest() for case in cases}
+    print(f"Scale {scale}: {study.words(scale)}")
+    print(f"{frame['task'].nunique()} of {len(every)} tasks done; seeds {seeds}")
+    if len(frame):
+        for table in _made(study.tables, frame, "tables"):
+            print(f"\n{table.title}")
+            print_table(table.headings, table.texts(), markdown=table.markdown())
+        _print_claims(_made(study.claims, frame, "claims"))
+        print(f"\nReport with figures: {report}")
+    lines = failures(cases, kept)
+    if lines:
+        print(f"\n{len(lines)} failed; again with: {retry}")
+        print("\n".join(lines))
+    return len(lines)
+
+
+def failures(cases: Sequence[Case], kept: Store) -> list[str]:
+    """One line for each task that failed."""
+    failed = {c.task.digest(): c for c in cases if kept.status(c.task.digest()) == "failed"}
+    return [
+        f"{', '.join(f'{k}={v}' for k, v in c.labels.items())}, seed {c.task.seed} ({digest}): "
+        + " ".join(kept.error(digest).split())
+        for digest, c in failed.items()
+    ]
+
+
+def label_names(cases: Sequence[Case]) -> list[str]:
+    """Every label that one of them has."""
+    return list(dict.fromkeys(label for case in cases for label in case.labels))
+
+
+def by_labels(cases: Sequence[Case]) -> dict[tuple[Any, ...], list[Case]]:
+    """Cases that differ in their seed alone."""
+    names = label_names(cases)
+    found: dict[tuple[Any, ...], list[Case]] = {}
+    for case in cases:
+        found.setdefault(tuple(case.labels.get(name, "") for name in names), []).append(case)
+    return found
+
+
+def status_of(kept: Store, task: Task) -> str:
+    """done, failed, waiting, or running: some process holds its lock."""
+    from hatchel.core.files import claimed
+
+    digest = task.digest()
+    found, lock = kept.status(digest), kept.lock(digest)
+    if found == "waiting" and kept.attempt(digest).is_file() and lock.is_file():
+        with claimed(lock) as free:
+            return "waiting" if free else "running"
+    return found
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[Any]], markdown: str = "") -> None:
+    """Columns on a terminal; elsewhere Markdown if given, else aligned text that is never cut."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    if markdown and not sys.stdout.isatty():
+        print(markdown)
+        return
+    texts = [["" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row] for row in rows]
+    if not sys.stdout.isatty():
+        widths = [max(map(len, column)) for column in zip(headings, *texts, strict=True)]
+        for line in (headings, *texts):
+            print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+        return
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in texts:
+        table.add_row(*(Text(text) for text in row))
+    Console().print(table)
+
+
+def as_text(answer: pd.DataFrame, form: str) -> str:
+    """What a query found as CSV or JSON text."""
+    if form == "json":
+        return json.dumps(answer.to_dict("records"), indent=1) + "\n"
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(answer.columns)
+    writer.writerows(answer.itertuples(index=False, name=None))
+    return out.getvalue()
+
+
+def _print_claims(claims: Sequence[Claim]) -> None:
+    if claims:
+        print("\nClaims")
+    for claim in claims:
+        print(f"- {claim.verdict}: {claim.text}\n  {claim.evidence}")
+
+
+def _made(make: Callable[[pd.DataFrame], list[T]], frame: pd.DataFrame, what: str) -> list[T]:
+    """Part of a study may not be enough for its tables: that is printed, and the rest goes on."""
+    try:
+        return make(frame)
+    except HatchelError as error:
+        print(f"\nNo {what} yet: {error}")
+        return []
