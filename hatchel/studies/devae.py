@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from hatchel.studies.common import FREE, NETWORK, QUICK, Budget, budget, critic, note, sprites
 from hatchel.study.claims import Claim, higher, inside, lower, near
-from hatchel.study.frame import groups, select, tasks, values
+from hatchel.study.frame import Frame, groups, select, tasks, values
 from hatchel.study.grid import Grid, Scale, axis, metrics, product
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column
@@ -39,7 +38,7 @@ def comparison_grid(scale: Scale) -> Grid:
     return budget(scale, PAPER).grid(axis("method", methods), sprites(scale), note=words(scale))
 
 
-def comparison_claims(frame: pd.DataFrame) -> list[Claim]:
+def comparison_claims(frame: Frame) -> list[Claim]:
     """Sections 4.2 and 4.3 of the paper, and Table 2."""
     own = select(frame, method="DeVAE")
     result = [
@@ -88,12 +87,12 @@ def diffusion_grid(scale: Scale) -> Grid:
     return chosen.grid(axis("method", methods), sprites(scale), {"snapshots": SNAPSHOTS[scale]}, measured)
 
 
-def information_over_training(frame: pd.DataFrame) -> dict[str, Any]:
+def information_over_training(frame: Frame) -> dict[str, Any]:
     """A panel a method, a line a factor."""
     from hatchel.report.figures import LEGEND
     from hatchel.study.figures import COLOURS, grid_of
 
-    def panel(axes: Any, group: pd.DataFrame) -> None:
+    def panel(axes: Any, group: Frame) -> None:
         steps, stack, factors = _history(group, "mig")
         for colour, factor, line in zip(COLOURS * 3, factors, stack.mean(axis=0).T, strict=False):
             axes.plot(steps, line, "o-", markersize=2.5, color=colour, label=factor)
@@ -114,7 +113,7 @@ def information_over_training(frame: pd.DataFrame) -> dict[str, Any]:
     return {"Information about each factor over training": figure}
 
 
-def diffusion_claims(frame: pd.DataFrame) -> list[Claim]:
+def diffusion_claims(frame: Frame) -> list[Claim]:
     """Section 4.3: what is learned is not lost again."""
     own = select(frame, method="DeVAE")
     own = own[["history" in d for d in own["details"]]]
@@ -127,7 +126,7 @@ def diffusion_claims(frame: pd.DataFrame) -> list[Claim]:
     return [inside(text, worst.tolist(), 0, 0.25)]
 
 
-def _history(frame: pd.DataFrame, metric: str) -> tuple[Any, Any, list[str]]:
+def _history(frame: Frame, metric: str) -> tuple[Any, Any, list[str]]:
     """Steps (T,), information (tasks, T, factors), names."""
     found = [d["history"] for d in tasks(frame)["details"]]
     steps = np.array([step for step, _ in found[0]])
@@ -175,7 +174,7 @@ def highdim_grid(scale: Scale) -> Grid:
     return chosen.grid(settings, sprites(scale), note=words(scale))
 
 
-def highdim_claims(frame: pd.DataFrame) -> list[Claim]:
+def highdim_claims(frame: Frame) -> list[Claim]:
     """Section 4.4: DeVAE trains with 1024 dimensions and keeps few of them active."""
     own = {d: select(frame, method="DeVAE", D=d) for d in (10, 1024)}
     few = "DeVAE with D = 1024 trains, and leaves nine tenths of the dimensions unused (active units)."
@@ -220,7 +219,7 @@ def ablation_grid(scale: Scale) -> Grid:
     return budget(scale, PAPER).grid(axis("variant", variants), sprites(scale), base, words(scale))
 
 
-def ablation_claims(frame: pd.DataFrame) -> list[Claim]:
+def ablation_claims(frame: Frame) -> list[Claim]:
     """Table 2."""
     own = select(frame, variant="scaled (DeVAE)")
     others = {v: select(frame, variant=v) for v in ("single", "parallel", "linear")}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
 import torch
 
 from hatchel.core.spec import Count, Positive, from_dict
@@ -18,7 +17,7 @@ from hatchel.objective.terms.elbo import Reconstruction
 from hatchel.objective.trace import Batch
 from hatchel.studies.common import Budget, budget, sprites
 from hatchel.study.claims import Claim, higher
-from hatchel.study.frame import select, wide
+from hatchel.study.frame import Frame, select, wide
 from hatchel.study.grid import Grid, Scale, axis, metrics
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
@@ -47,7 +46,7 @@ def scores_grid(scale: Scale) -> Grid:
     return chosen.grid(axis("method", METHODS), sprites(scale), NETS, "" if scale == "smoke" else "the paper's MLPs")
 
 
-def scores_claims(frame: pd.DataFrame) -> list[Claim]:
+def scores_claims(frame: Frame) -> list[Claim]:
     """Section 6.1: HFVAE has the highest of both scores."""
     own = select(frame, method="HFVAE")
     return [
@@ -138,7 +137,7 @@ def objectives_grid(scale: Scale) -> Grid:
     return Grid(tuple(cases), 1, f"one batch of 32 images, {size.get('draws', 400)} draws of the noise", seeded=False)
 
 
-def objectives_tables(frame: pd.DataFrame) -> list[Table]:
+def objectives_tables(frame: Frame) -> list[Table]:
     """Weights on rec, I(x;z), TC, sum_d KL_d; both values."""
     columns = (
         Column("own", "its own objective", digits=4),
@@ -151,7 +150,7 @@ def objectives_tables(frame: pd.DataFrame) -> list[Table]:
     return [table("Nats an image; weights on rec, I(x;z), TC, sum KL_d", frame, ("method", "weights"), columns)]
 
 
-def objectives_claims(frame: pd.DataFrame) -> list[Claim]:
+def objectives_claims(frame: Frame) -> list[Claim]:
     """Each row of the tables; a KL in closed form meets a sampled one up to its standard error."""
     found = wide(frame, ("difference", "error")).dropna(subset=["difference", "error"])
     if not len(found):

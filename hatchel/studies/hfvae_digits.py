@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from hatchel.data.mnist import MNIST, FashionMNIST, PrunedMNIST
 from hatchel.data.source import Source
@@ -16,7 +15,7 @@ from hatchel.studies.tasks.digits import OFF, Digits
 from hatchel.studies.tasks.strokes import Strokes
 from hatchel.studies.tasks.zero_shot import FEATURES, ZeroShot
 from hatchel.study.claims import Claim, higher, inside, near
-from hatchel.study.frame import groups, paired, select, tasks, values
+from hatchel.study.frame import Frame, groups, paired, select, tasks, values
 from hatchel.study.grid import Grid, Scale, metrics
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
@@ -72,7 +71,7 @@ def discrete_grid(scale: Scale) -> Grid:
     return Grid(tuple(cases), SEEDS[scale], NOTE[scale])
 
 
-def discrete_tables(frame: pd.DataFrame) -> list[Table]:
+def discrete_tables(frame: Frame) -> list[Table]:
     """Accuracy with what it is worth: how sure the classes are."""
     columns = (
         Column("clustering", "clustering accuracy"),
@@ -87,7 +86,7 @@ def discrete_tables(frame: pd.DataFrame) -> list[Table]:
     return [table("Discrete variable and style", frame, ("data", "method"), columns)]
 
 
-def discrete_figures(frame: pd.DataFrame) -> dict[str, Any]:
+def discrete_figures(frame: Frame) -> dict[str, Any]:
     """Traversals of the first seed, and the information of every dimension."""
     from hatchel.report.style import ACCENT
     from hatchel.study.figures import grid_of
@@ -109,7 +108,7 @@ def discrete_figures(frame: pd.DataFrame) -> dict[str, Any]:
     return result
 
 
-def discrete_claims(frame: pd.DataFrame) -> list[Claim]:
+def discrete_claims(frame: Frame) -> list[Claim]:
     """Section 6: against beta-SVAE; unused dimensions are off."""
     result: list[Claim] = []
     for (data,), group in groups(frame, "data").items():
@@ -157,7 +156,7 @@ def features_grid(scale: Scale) -> Grid:
     return Grid(tuple(cases), SEEDS[scale], NOTE[scale])
 
 
-def features_tables(frame: pd.DataFrame) -> list[Table]:
+def features_tables(frame: Frame) -> list[Table]:
     """How many dimensions are used, and what they leave alone."""
     widths = (
         Column("known", "R² of thickness"),
@@ -180,7 +179,7 @@ def features_tables(frame: pd.DataFrame) -> list[Table]:
     ]
 
 
-def features_figures(frame: pd.DataFrame) -> dict[str, Any]:
+def features_figures(frame: Frame) -> dict[str, Any]:
     """Curves of I(x; z_d), and traversals."""
     from hatchel.study.figures import COLOURS, KEY, grid_of
 
@@ -219,7 +218,7 @@ def features_figures(frame: pd.DataFrame) -> dict[str, Any]:
     return result
 
 
-def features_claims(frame: pd.DataFrame) -> list[Claim]:
+def features_claims(frame: Frame) -> list[Claim]:
     """Fig. 7: the information of unused dimensions falls to 0."""
     result: list[Claim] = []
     for (data,), group in groups(select(frame, method="HFVAE", what="training"), "data").items():
@@ -254,7 +253,7 @@ def zero_shot_grid(scale: Scale) -> Grid:
     return Grid(tuple(cases), SEEDS[scale], f"{NOTE[scale]}; a quarter of 7s and 0s removed".removeprefix("; "))
 
 
-def zero_shot_tables(frame: pd.DataFrame) -> list[Table]:
+def zero_shot_tables(frame: Frame) -> list[Table]:
     """The error on removed and on kept sevens and zeros, and whether the code tells them apart."""
     columns = (
         Column("removed", "thick 7s, narrow 0s (nats)", digits=1),
@@ -265,7 +264,7 @@ def zero_shot_tables(frame: pd.DataFrame) -> list[Table]:
     return [table("Reconstruction error, and the feature's values", frame, ("method", "trained on"), columns)]
 
 
-def zero_shot_figures(frame: pd.DataFrame) -> dict[str, Any]:
+def zero_shot_figures(frame: Frame) -> dict[str, Any]:
     """Removed images with what each model makes of them; and histograms of the feature's values."""
     from hatchel.report.figures import LEGEND
     from hatchel.report.pictures import rows_figure
@@ -293,7 +292,7 @@ def zero_shot_figures(frame: pd.DataFrame) -> dict[str, Any]:
     return result
 
 
-def zero_shot_claims(frame: pd.DataFrame) -> list[Claim]:
+def zero_shot_claims(frame: Frame) -> list[Claim]:
     """Section 6.4: what was never shown is reconstructed, and its features are read, nearly as if it had been."""
     result: list[Claim] = []
     for (method,), group in groups(frame, "method").items():

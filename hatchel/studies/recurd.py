@@ -7,12 +7,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from hatchel.data.cars3d import Cars3D
 from hatchel.studies.common import NETWORK, Budget, budget, critic, note, shapes, sprites
 from hatchel.study.claims import Claim, every, higher, lower
-from hatchel.study.frame import groups, select, tasks
+from hatchel.study.frame import Frame, groups, select, tasks
 from hatchel.study.grid import Grid, Scale, axis, metrics, product
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column
@@ -90,7 +89,7 @@ def table2_grid(scale: Scale) -> Grid:
     return budget(scale, PAPER).grid(settings, sprites(scale), note=note(scale, laptop))
 
 
-def table2_claims(frame: pd.DataFrame) -> list[Claim]:
+def table2_claims(frame: Frame) -> list[Claim]:
     """Section 5.1.1: better than all baselines, in reconstruction and in every score."""
     result: list[Claim] = []
     for (data,), group in groups(frame, "data").items():
@@ -137,7 +136,7 @@ def baselines_grid(scale: Scale) -> Grid:
     return budget(scale, PAPER).grid(settings, sprites(scale), note=words)
 
 
-def baselines_claims(frame: pd.DataFrame) -> list[Claim]:
+def baselines_claims(frame: Frame) -> list[Claim]:
     """Appendix F: RecurD has the highest MIG of all; NVAE reconstructs as well and has almost none."""
     result: list[Claim] = []
     for (data,), group in groups(frame, "data").items():
@@ -175,7 +174,7 @@ def depth_grid(scale: Scale) -> Grid:
     return budget(scale, PAPER).grid(settings, sprites(scale), note=note(scale, "RecurD's encoders, D = 8, 8 and 16"))
 
 
-def terms_over_training(frame: pd.DataFrame) -> dict[str, Any]:
+def terms_over_training(frame: Frame) -> dict[str, Any]:
     """A panel a term."""
     from hatchel.report.figures import LEGEND
     from hatchel.study.figures import COLOURS, grid_of
@@ -203,7 +202,7 @@ def terms_over_training(frame: pd.DataFrame) -> dict[str, Any]:
     return {"Terms over training": figure}
 
 
-def depth_claims(frame: pd.DataFrame) -> list[Claim]:
+def depth_claims(frame: Frame) -> list[Claim]:
     """Section 5.1.1: modules with a router optimise minimal sufficiency and disentanglement much better."""
     plain, result = select(frame, method="RecurD-0"), list[Claim]()
     for depth in (1, 2):
@@ -238,7 +237,7 @@ def layers_grid(scale: Scale) -> Grid:
     return chosen.grid(axis("method", depths(1, 2, layers=True)), sprites(scale), note=words)
 
 
-def layers_claims(frame: pd.DataFrame) -> list[Claim]:
+def layers_claims(frame: Frame) -> list[Claim]:
     """Table 8: z is more disentangled than the layer before it, which is more so than the one before."""
     result: list[Claim] = []
     for method, layers in (("RecurD-1", ("m2", "z")), ("RecurD-2", ("m2", "m3", "z"))):
@@ -289,7 +288,7 @@ def ablation_grid(scale: Scale) -> Grid:
     return budget(scale, PAPER).grid(axis("variant", ABLATIONS), sprites(scale), {**OWN, "layers": True}, words)
 
 
-def ablation_claims(frame: pd.DataFrame) -> list[Claim]:
+def ablation_claims(frame: Frame) -> list[Claim]:
     """Table 9; Fig. 6: larger penalties give a higher SAP and a smaller error."""
     own = select(frame, variant="RecurD")
     result: list[Claim] = []

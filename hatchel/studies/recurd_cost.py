@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
 import torch
 
 from hatchel.core.memory import keep_memory
@@ -15,7 +14,7 @@ from hatchel.methods.resolve import resolve
 from hatchel.studies.recurd import table2_grid
 from hatchel.studies.tasks.reached import Reached
 from hatchel.study.claims import Claim, lower
-from hatchel.study.frame import estimate, select
+from hatchel.study.frame import Frame, estimate, select
 from hatchel.study.grid import Grid, Scale
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
@@ -104,7 +103,7 @@ def cost_grid(scale: Scale) -> Grid:
     return Grid((*counted, *trained), table2.seeds, note)
 
 
-def cost_tables(frame: pd.DataFrame) -> list[Table]:
+def cost_tables(frame: Frame) -> list[Table]:
     """As the paper's; its MACs are for a batch whose size it does not print, ours for one image and for 64."""
     reached = (
         Column("steps", "steps to beta-VAE's error", digits=0),
@@ -128,7 +127,7 @@ def cost_tables(frame: pd.DataFrame) -> list[Table]:
     ]
 
 
-def cost_claims(frame: pd.DataFrame) -> list[Claim]:
+def cost_claims(frame: Frame) -> list[Claim]:
     """Section 6.5: RecurD needs fewer parameters than FactorVAE."""
     counted, trained = (select(frame, what=what) for what in ("counted", "trained"))
     own, other = (estimate(select(counted, method=m), "parameters") for m in ("RecurD-1 shared MINE", "FactorVAE"))

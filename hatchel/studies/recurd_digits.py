@@ -14,7 +14,7 @@ from hatchel.methods.resolve import resolve
 from hatchel.studies.common import NETWORK
 from hatchel.studies.tasks.classified import SHARES, Classified, accuracy
 from hatchel.study.claims import Claim, higher
-from hatchel.study.frame import select
+from hatchel.study.frame import Frame, select
 from hatchel.study.grid import Grid, Scale
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
@@ -51,7 +51,7 @@ def downstream_grid(scale: Scale) -> Grid:
     return Grid(tuple(cases), 1 if scale == "smoke" else 3, note)
 
 
-def downstream_claims(frame: pd.DataFrame) -> list[Claim]:
+def downstream_claims(frame: Frame) -> list[Claim]:
     """Section 5.2: RecurD is above the baselines at every share; these are below the single-layer network."""
     own = select(frame, representation="RecurD")
     result = [
@@ -65,7 +65,7 @@ def downstream_claims(frame: pd.DataFrame) -> list[Claim]:
     return [*result, higher(text, pixels, others, accuracy(1.0))]
 
 
-def by_share(frame: pd.DataFrame, label: str) -> Any:
+def by_share(frame: Frame, label: str) -> Any:
     """A line for each value of a label: accuracy against the share of labels."""
     from hatchel.study.figures import lines
 
@@ -75,7 +75,7 @@ def by_share(frame: pd.DataFrame, label: str) -> Any:
     return lines(points, "share", "accuracy", label, ("share of labels", "accuracy"))
 
 
-def downstream_tables(frame: pd.DataFrame) -> list[Table]:
+def downstream_tables(frame: Frame) -> list[Table]:
     """By share of the labels."""
     return [table("Test accuracy of a linear classifier", frame, ("representation",), SHARE_COLUMNS)]
 
@@ -105,7 +105,7 @@ def domain_grid(scale: Scale) -> Grid:
     return Grid(tuple(cases), 1 if scale == "smoke" else 3, note)
 
 
-def over_angles(frame: pd.DataFrame) -> pd.DataFrame:
+def over_angles(frame: Frame) -> Frame:
     """By method and seed: its accuracy at each angle, and the mean over the angles where none is missing."""
     kept = frame[frame["name"].isin([accuracy(s) for s in SHARES])]
     single = kept[kept["name"] == accuracy(1.0)]
@@ -118,7 +118,7 @@ def over_angles(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([single, means], ignore_index=True).drop(columns="angle").assign(task="")
 
 
-def domain_tables(frame: pd.DataFrame) -> list[Table]:
+def domain_tables(frame: Frame) -> list[Table]:
     """By method, averaged over the angles; and by angle, with all labels."""
     means = over_angles(frame)
     single = [Column(f"angle {a}", f"{a}°") for a in sorted({int(a) for a in frame["angle"]})]
@@ -128,7 +128,7 @@ def domain_tables(frame: pd.DataFrame) -> list[Table]:
     ]
 
 
-def domain_figures(frame: pd.DataFrame) -> dict[str, Any]:
+def domain_figures(frame: Frame) -> dict[str, Any]:
     """Accuracy by share, averaged over the angles, and by angle."""
     from hatchel.study.figures import lines
 
@@ -138,7 +138,7 @@ def domain_figures(frame: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def domain_claims(frame: pd.DataFrame) -> list[Claim]:
+def domain_claims(frame: Frame) -> list[Claim]:
     """Section 5.2: RecurD above the baselines, on the average over the angles."""
     means = over_angles(frame)
     own = select(means, method="RecurD")

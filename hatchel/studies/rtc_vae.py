@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from hatchel.studies.common import NETWORK, Budget, budget, critic, note, sprites
 from hatchel.studies.tasks.paired import Paired
 from hatchel.study.claims import Claim, higher, inside, lower
-from hatchel.study.frame import select, tasks, values, with_value
+from hatchel.study.frame import Frame, select, tasks, values, with_value
 from hatchel.study.grid import Grid, Scale, axis, metrics
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
@@ -43,7 +42,7 @@ def disparity_grid(scale: Scale) -> Grid:
     return budget(scale, PAPER).grid(settings, sprites(scale), NETWORK, words)
 
 
-def tc_by_strength(frame: pd.DataFrame) -> dict[str, Any]:
+def tc_by_strength(frame: Frame) -> dict[str, Any]:
     """Both TCs against the strength, where there are several."""
     from hatchel.study.figures import lines
 
@@ -53,7 +52,7 @@ def tc_by_strength(frame: pd.DataFrame) -> dict[str, Any]:
     return {"TC by strength": lines(frame, "strength", both, "method", ("strength", "TC, nats"), log=True)}
 
 
-def disparity_claims(frame: pd.DataFrame) -> list[Claim]:
+def disparity_claims(frame: Frame) -> list[Claim]:
     """Section 5 of the paper, at each strength."""
     result: list[Claim] = []
     for strength in sorted({int(s) for s in frame["strength"]}):
@@ -68,7 +67,7 @@ def disparity_claims(frame: pd.DataFrame) -> list[Claim]:
     return result
 
 
-def times(frame: pd.DataFrame, factor: float) -> pd.DataFrame:
+def times(frame: Frame, factor: float) -> Frame:
     """With `limit`, so many times the TC of the samples."""
     return with_value(frame, "limit", lambda row: factor * row["gaussian_tc@sample"], ["gaussian_tc@sample"])
 
@@ -122,18 +121,18 @@ def disintegration_grid(scale: Scale) -> Grid:
     return Grid(tuple(cases), scored.seeds, words)
 
 
-def scores_alone(frame: pd.DataFrame) -> pd.DataFrame:
+def scores_alone(frame: Frame) -> Frame:
     """Without the pairs, and without that label."""
     return select(frame, what=SCORES).drop(columns="what")
 
 
-def disintegration_tables(frame: pd.DataFrame) -> list[Table]:
+def disintegration_tables(frame: Frame) -> list[Table]:
     """Of the scores."""
     scored = scores_alone(frame)
     return [table("Mean over seeds with a 95 % interval", scored, ("method",), COLUMNS)] if len(scored) else []
 
 
-def disintegration_figures(frame: pd.DataFrame) -> dict[str, Any]:
+def disintegration_figures(frame: Frame) -> dict[str, Any]:
     """The matrices and pairs of the first seed beside the boxes."""
     from hatchel.report.panels.pairs import drawn_pairs
     from hatchel.study.figures import comparison, heat
@@ -156,7 +155,7 @@ def disintegration_figures(frame: pd.DataFrame) -> dict[str, Any]:
     return result
 
 
-def disintegration_claims(frame: pd.DataFrame) -> list[Claim]:
+def disintegration_claims(frame: Frame) -> list[Claim]:
     """Section 6.3: a factor is carried by several latents, however independent these are."""
     result: list[Claim] = []
     for method in ("RTC-VAE", "DIP-VAE-I"):
@@ -167,7 +166,7 @@ def disintegration_claims(frame: pd.DataFrame) -> list[Claim]:
     return result
 
 
-def carriers(run: pd.DataFrame) -> float | None:
+def carriers(run: Frame) -> float | None:
     """Latents a factor, over the factors that some latent tells a tenth of; None where there is none.
 
     A factor that was not learned has tiny shares, all alike, and would count as spread over every latent.

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
-
 from hatchel.studies.common import NETWORK, Budget, budget, critic, note, sprites
 from hatchel.study.claims import Claim, higher, lower
-from hatchel.study.frame import select
+from hatchel.study.frame import Frame, select
 from hatchel.study.grid import Grid, Scale, axis, product
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column
@@ -39,7 +37,7 @@ def encoder_grid(scale: Scale) -> Grid:
     return budget(scale, PAPER).grid(settings, sprites(scale), NETWORK, note(scale))
 
 
-def encoder_claims(frame: pd.DataFrame) -> list[Claim]:
+def encoder_claims(frame: Frame) -> list[Claim]:
     """Section 5.3: MIG up, reconstruction error down, for each method."""
     result: list[Claim] = []
     for method in methods("paper"):
@@ -72,7 +70,7 @@ def violation_grid(scale: Scale) -> Grid:
     return budget(scale, PAPER).grid(settings, sprites(scale), NETWORK, note(scale))
 
 
-def violation_claims(frame: pd.DataFrame) -> list[Claim]:
+def violation_claims(frame: Frame) -> list[Claim]:
     """Section 5.2: both violations lower MIG."""
     result: list[Claim] = []
     for method in ("VAE", "FactorVAE"):

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from hatchel.core.spec import Count, Positive, from_dict
 from hatchel.metrics import gaussian_tc
@@ -16,7 +15,7 @@ from hatchel.objective.estimators.estimator import Density
 from hatchel.objective.estimators.minibatch import MSS
 from hatchel.studies.tasks.tc_benchmark import TCBenchmark, correlation_of
 from hatchel.study.claims import Claim, inside
-from hatchel.study.frame import estimate, groups, select, tasks, values, wide, with_value
+from hatchel.study.frame import Frame, estimate, groups, select, tasks, values, wide, with_value
 from hatchel.study.grid import Grid, Scale
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
@@ -47,7 +46,7 @@ def dimension_grid(scale: Scale) -> Grid:
     return Grid(tuple(cases), 10 if scale == "paper" else 1, note)
 
 
-def dimension_claims(frame: pd.DataFrame) -> list[Claim]:
+def dimension_claims(frame: Frame) -> list[Claim]:
     """Section 4.1: right in 10 dimensions, far too low in 1000."""
     result: list[Claim] = []
     for dim, rho in PUBLISHED:
@@ -93,20 +92,20 @@ def estimators_grid(scale: Scale) -> Grid:
     return Grid(tuple(cases), {"smoke": 1, "laptop": 3, "paper": 10}[scale], f"{drawn}; sigma = 0.1")
 
 
-def estimators_tables(frame: pd.DataFrame) -> list[Table]:
+def estimators_tables(frame: Frame) -> list[Table]:
     """The error of each estimator where the truth is almost 0 and where it is large."""
     columns = (Column("tc", "estimated TC"), Column("truth", "true TC"))
     some = frame[frame["det"].isin([0.1, 1.0])]
     return [table("Total correlation in nats", some, ("D", "estimator", "det"), columns)]
 
 
-def estimators_figures(frame: pd.DataFrame) -> dict[str, Any]:
+def estimators_figures(frame: Frame) -> dict[str, Any]:
     """One panel a dimension, as in the paper."""
     from hatchel.report.figures import LEGEND
     from hatchel.report.style import INK, SMALL
     from hatchel.study.figures import COLOURS, grid_of
 
-    def panel(axes: Any, group: pd.DataFrame) -> None:
+    def panel(axes: Any, group: Frame) -> None:
         runs = wide(group, ("tc", "truth"))
         truth = sorted({(float(det), value) for det, value in zip(runs["det"], runs["truth"], strict=True)})
         axes.plot([t[0] for t in truth], [t[1] for t in truth], color=INK, linewidth=3, alpha=0.3, label="truth")
@@ -131,7 +130,7 @@ def estimators_figures(frame: pd.DataFrame) -> dict[str, Any]:
     return {"TC by estimator": figure}
 
 
-def estimators_claims(frame: pd.DataFrame) -> list[Claim]:
+def estimators_claims(frame: Frame) -> list[Claim]:
     """Section 5 of the paper: observations 1 to 4."""
     error = {
         key: found.value
@@ -196,12 +195,12 @@ def shutdown_grid(scale: Scale) -> Grid:
     return Grid(tuple(cases), {"smoke": 1, "laptop": 3, "paper": 10}[scale], note)
 
 
-def with_formula(frame: pd.DataFrame) -> pd.DataFrame:
+def with_formula(frame: Frame) -> Frame:
     """With the appendix's own number."""
     return with_value(frame, "formula", lambda row: (D - int(row["S"]) - 1) * math.log(int(row["M"])))
 
 
-def shutdown_tables(frame: pd.DataFrame) -> list[Table]:
+def shutdown_tables(frame: Frame) -> list[Table]:
     """The estimate, the appendix's formula, the truth."""
     columns = (Column("tc", "estimated TC", digits=2), Column("formula", "(D - S - 1) log M", digits=2),
                Column("truth", "true TC", digits=4))  # fmt: skip
@@ -211,7 +210,7 @@ def shutdown_tables(frame: pd.DataFrame) -> list[Table]:
     ]
 
 
-def shutdown_figures(frame: pd.DataFrame) -> dict[str, Any]:
+def shutdown_figures(frame: Frame) -> dict[str, Any]:
     """The estimate over S, the formula dashed."""
     from hatchel.study.figures import lines
 
@@ -222,7 +221,7 @@ def shutdown_figures(frame: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def shutdown_claims(frame: pd.DataFrame) -> list[Claim]:
+def shutdown_claims(frame: Frame) -> list[Claim]:
     """Eq. 11 and what follows it."""
     result: list[Claim] = []
     for (sigma, size), group in groups(with_formula(frame), "sigma", "M").items():
@@ -284,7 +283,7 @@ def bound_grid(scale: Scale) -> Grid:
     return Grid(cases, {"smoke": 1, "laptop": 3, "paper": 10}[scale], f"{n:,} points")
 
 
-def bound_figures(frame: pd.DataFrame) -> dict[str, Any]:
+def bound_figures(frame: Frame) -> dict[str, Any]:
     """Both clouds at the smallest epsilon, as in Fig. 1; both TCs over epsilon."""
     from hatchel.report.style import ACCENT
     from hatchel.study.figures import grid_of, lines
@@ -310,7 +309,7 @@ def bound_figures(frame: pd.DataFrame) -> dict[str, Any]:
     return result
 
 
-def bound_claims(frame: pd.DataFrame) -> list[Claim]:
+def bound_claims(frame: Frame) -> list[Claim]:
     """Theorem 1."""
     first, last = (estimate(select(frame, epsilon=e), "mean") for e in (EPSILONS[1], EPSILONS[-1]))
     samples = [m.value for e in EPSILONS if (m := estimate(select(frame, epsilon=e), "sample"))]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
-
-from hatchel.study.frame import estimate, paired
+from hatchel.study.frame import Frame, estimate, paired
 from hatchel.study.statistics import over_seeds, paired_difference
 from hatchel.study.table import shown
 
@@ -34,7 +32,7 @@ class Claim:
         return {True: "holds", False: "does not hold", None: "undecided"}[self.holds]
 
 
-def higher(text: str, first: pd.DataFrame, second: pd.DataFrame, value: str, beside: str | None = None) -> Claim:
+def higher(text: str, first: Frame, second: Frame, value: str, beside: str | None = None) -> Claim:
     """`value` of the first is above that of the second (or above its `beside`), seed by seed.
 
     It holds, or does not, where the 95 % interval of the mean difference leaves out 0; else it is undecided, as it is
@@ -43,12 +41,12 @@ def higher(text: str, first: pd.DataFrame, second: pd.DataFrame, value: str, bes
     return _decided(text, first, second, value, beside or value, lambda low, high: low > 0, lambda low, high: high < 0)
 
 
-def lower(text: str, first: pd.DataFrame, second: pd.DataFrame, value: str, beside: str | None = None) -> Claim:
+def lower(text: str, first: Frame, second: Frame, value: str, beside: str | None = None) -> Claim:
     """The other way round."""
     return _decided(text, first, second, value, beside or value, lambda low, high: high < 0, lambda low, high: low > 0)
 
 
-def near(text: str, first: pd.DataFrame, second: pd.DataFrame, value: str, beside: str, within: float) -> Claim:
+def near(text: str, first: Frame, second: Frame, value: str, beside: str, within: float) -> Claim:
     """`value` of the first differs by at most `within` from the second's `beside`, seed by seed."""
     return _decided(
         text, first, second, value, beside,
@@ -92,8 +90,8 @@ def inside(text: str, values: Sequence[float], low: float, high: float) -> Claim
 
 def _decided(
     text: str,
-    first: pd.DataFrame,
-    second: pd.DataFrame,
+    first: Frame,
+    second: Frame,
     value: str,
     beside: str,
     holds: Callable[[float, float], bool],

@@ -8,8 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-import pandas as pd
-
 from hatchel.core.errors import HatchelError
 from hatchel.core.estimate import Estimate
 from hatchel.core.spec import to_dict
@@ -17,6 +15,7 @@ from hatchel.evaluation.evaluation import ITEMS
 from hatchel.report.findings import Findings, analyse
 from hatchel.study import frame as frames
 from hatchel.study.claims import every, higher, lower
+from hatchel.study.frame import Frame
 from hatchel.training.run import TrainedRun
 
 
@@ -55,7 +54,7 @@ class Comparison:
         return len({g.fingerprint for g in self.groups}) == 1
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> Frame:
         """Every score of every run, as that of a study with the labels `run` (the group) and `data`."""
         return frames.build(
             ({"run": group.label, "data": group.fingerprint}, found.run.spec.seed, _record(found))
@@ -108,7 +107,7 @@ def grouped(found: Sequence[Findings]) -> Comparison:
     return Comparison(tuple(Group(name, m) for name, m in zip(names, members, strict=True)))
 
 
-def estimate(group: pd.DataFrame, key: str) -> Estimate | None:
+def estimate(group: Frame, key: str) -> Estimate | None:
     """A score of a group by its name in scores.json; None where a run of it does not have it.
 
     One run has its interval over the items measured; several the mean over seeds with the interval over the runs.
@@ -121,7 +120,7 @@ def estimate(group: pd.DataFrame, key: str) -> Estimate | None:
     return frames.estimate(group, key)
 
 
-def best(frame: pd.DataFrame, key: str, lower_is_better: bool) -> list[str]:
+def best(frame: Frame, key: str, lower_is_better: bool) -> list[str]:
     """The runs that beat all others on the same data, by the rule of every claim: `higher` or `lower`, seed by seed."""
     claim, marked = lower if lower_is_better else higher, list[str]()
     for group in frames.groups(frame, "data").values():

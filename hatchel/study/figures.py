@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from hatchel.report.figures import LEGEND
 from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, WIDTH, bare, new_figure, title
-from hatchel.study.frame import column, estimate, groups, labels_of, tasks, values, wide
+from hatchel.study.frame import Frame, column, estimate, groups, labels_of, tasks, values, wide
 from hatchel.study.statistics import rank_correlation
 from hatchel.study.table import Column, probability
 from hatchel.study.task import Label
@@ -29,7 +28,7 @@ KEY: Mapping[str, Any] = {**LEGEND, "handletextpad": 0.5, "handlelength": 1.8}
 
 
 def boxes(
-    frame: pd.DataFrame,
+    frame: Frame,
     value: str,
     by: str,
     heading: str = "",
@@ -70,7 +69,7 @@ def boxes(
     return figure
 
 
-def scatter(frame: pd.DataFrame, x: str, y: str, by: str, headings: tuple[str, str] | None = None) -> Figure:
+def scatter(frame: Frame, x: str, y: str, by: str, headings: tuple[str, str] | None = None) -> Figure:
     """One value against another, a dot a cell, a colour a label."""
     found = groups(frame, by)
     figure = new_figure(_height(len(found)))
@@ -88,7 +87,7 @@ def scatter(frame: pd.DataFrame, x: str, y: str, by: str, headings: tuple[str, s
 
 
 def lines(
-    frame: pd.DataFrame,
+    frame: Frame,
     x: str,
     value: str | Mapping[str, str],
     by: str,
@@ -129,7 +128,7 @@ def lines(
     return figure
 
 
-def curves(frame: pd.DataFrame, value: str, by: str, heading: str = "") -> Figure:
+def curves(frame: Frame, value: str, by: str, heading: str = "") -> Figure:
     """A value over training, from the cells' snapshots: the mean over seeds, its range as a band."""
     found = groups(frame, by)
     figure = new_figure(_height(len(found)))
@@ -179,9 +178,7 @@ RUNS = 6
 """Without which a rank correlation says nothing."""
 
 
-def comparison(
-    frame: pd.DataFrame, columns: Sequence[Column], trade: tuple[str, str] | None, score: str
-) -> dict[str, Any]:
+def comparison(frame: Frame, columns: Sequence[Column], trade: tuple[str, str] | None, score: str) -> dict[str, Any]:
     """A box plot for each column, the trade-off, who wins, and which scores agree."""
     named = frame.assign(**{"": joined(frame)})
     present, drawn = {*frame["name"]}, dict[str, Any]()
@@ -196,7 +193,7 @@ def comparison(
     return drawn | wins(frame, score, headings.get(score, score)) | agreement(frame, headings)
 
 
-def wins(frame: pd.DataFrame, score: str, heading: str) -> dict[str, Any]:
+def wins(frame: Frame, score: str, heading: str) -> dict[str, Any]:
     """A figure for each data set: the probability that a run of the row has a better score than one of the column."""
     drawn: dict[str, Any] = {}
     for ending, group in _by_data(frame):
@@ -210,7 +207,7 @@ def wins(frame: pd.DataFrame, score: str, heading: str) -> dict[str, Any]:
     return drawn
 
 
-def agreement(frame: pd.DataFrame, headings: Mapping[str, str]) -> dict[str, Any]:
+def agreement(frame: Frame, headings: Mapping[str, str]) -> dict[str, Any]:
     """A figure for each data set: Spearman's rank correlation of scores over all its runs (Locatello et al. 2019)."""
     drawn: dict[str, Any] = {}
     for ending, group in _by_data(frame):
@@ -226,13 +223,13 @@ def agreement(frame: pd.DataFrame, headings: Mapping[str, str]) -> dict[str, Any
     return drawn
 
 
-def joined(frame: pd.DataFrame) -> list[str]:
+def joined(frame: Frame) -> list[str]:
     """All labels of each row in one."""
     labels = zip(*(frame[column(label)] for label in labels_of(frame)), strict=True)
     return [" · ".join(f"{v:g}" if isinstance(v, float) else str(v) for v in row) for row in labels]
 
 
-def _by_data(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+def _by_data(frame: Frame) -> list[tuple[str, Frame]]:
     """Rows of each data set, without that label, and what to add to a name: scores on two of them do not compare."""
     found = groups(frame, "data")
     return [

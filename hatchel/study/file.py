@@ -10,14 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
-import pandas as pd
-
 from hatchel.core.errors import HatchelError, unknown
 from hatchel.core.spec import Count, Spec, from_dict, to_dict
 from hatchel.data.source import Source
 from hatchel.methods.resolve import holds_list, method_named
 from hatchel.metrics.metric import Metric
-from hatchel.study.frame import column, labels_of
+from hatchel.study.frame import Frame, column, labels_of
 from hatchel.study.grid import MEASURE, SCALES, Grid, Scale, Setting, changes, metrics, product, trained
 from hatchel.study.study import Study
 from hatchel.study.table import Column, Table, differences, table
@@ -189,7 +187,7 @@ def study_of(body: Mapping[str, Any] | str, path: str = "") -> Study:
     )
 
 
-def _tables(file: StudyFile, frame: pd.DataFrame) -> list[Table]:
+def _tables(file: StudyFile, frame: Frame) -> list[Table]:
     """Every metric by method, data and varied field; then each method less the first."""
     columns = [Column(name, name) for name in _measured(file, frame)]
     plain = _plain(file, frame)
@@ -197,7 +195,7 @@ def _tables(file: StudyFile, frame: pd.DataFrame) -> list[Table]:
     return [table(f"{file.name}: scores", plain, labels_of(plain), columns), *([found] if found else [])]
 
 
-def _figures(file: StudyFile, frame: pd.DataFrame) -> Mapping[str, Any]:
+def _figures(file: StudyFile, frame: Frame) -> Mapping[str, Any]:
     """Boxes of every metric, each against the reconstruction error, who wins, over training, along a product."""
     from hatchel.study.figures import agreement, boxes, curves, lines, scatter, wins
 
@@ -221,14 +219,14 @@ def _figures(file: StudyFile, frame: pd.DataFrame) -> Mapping[str, Any]:
     return drawn
 
 
-def _measured(file: StudyFile, frame: pd.DataFrame) -> list[str]:
+def _measured(file: StudyFile, frame: Frame) -> list[str]:
     """The scores of the posterior means, in the file's order."""
     heads = frame[(frame["part"] == "") & (frame["representation"] == "mean")]["name"]
     named = [metric.variant for metric in file.metrics] or sorted({*heads})
     return [name for name in named if name in {*heads}]
 
 
-def _plain(file: StudyFile, frame: pd.DataFrame) -> pd.DataFrame:
+def _plain(file: StudyFile, frame: Frame) -> Frame:
     """Without the labels of what was chosen inside a method, which its label says too."""
     kept = {"method", "data", *file.product, *file.zip}
     return frame.drop(columns=[column(label) for label in labels_of(frame) if label not in kept])

@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
 from hatchel.core.estimate import Estimate
 from hatchel.study.statistics import over_seeds
 from hatchel.study.task import Label
+
+if TYPE_CHECKING:
+    Frame = Any  # pandas brings no types: a checker would take every selection for any of five things
+else:
+    Frame = pd.DataFrame
 
 KEYS = ("study", "scale", "task", "seed")
 MEASURED = ("name", "metric", "part", "representation", "value", "low", "high", "n", "seconds", "details")
@@ -36,7 +41,7 @@ def split_name(name: str) -> tuple[str, str, str]:
 
 def build(
     records: Iterable[tuple[Mapping[str, Label], int, Mapping[str, Any]]], study: str = "", scale: str = ""
-) -> pd.DataFrame:
+) -> Frame:
     """The frame of (labels, seed, record) triples; a record is what the store keeps of a task."""
     body: list[dict[str, Any]] = []
     for labels, seed, record in records:
@@ -63,12 +68,12 @@ def column(label: str) -> str:
     return f"label.{label}" if label in RESERVED else label
 
 
-def labels_of(frame: pd.DataFrame) -> list[str]:
+def labels_of(frame: Frame) -> list[str]:
     """The study's labels."""
     return [str(c).removeprefix("label.") for c in frame.columns if c not in RESERVED]
 
 
-def select(frame: pd.DataFrame, **labels: Label) -> pd.DataFrame:
+def select(frame: Frame, **labels: Label) -> Frame:
     """The rows with these labels."""
     for label, value in labels.items():
         name = column(label)
@@ -76,24 +81,24 @@ def select(frame: pd.DataFrame, **labels: Label) -> pd.DataFrame:
     return frame
 
 
-def groups(frame: pd.DataFrame, *labels: str) -> dict[tuple[Label, ...], pd.DataFrame]:
+def groups(frame: Frame, *labels: str) -> dict[tuple[Label, ...], Frame]:
     """Rows by the values of some labels, in the order in which they first come."""
     known = [column(label) for label in labels if column(label) in frame]
     if not known:
         return {("",) * len(labels): frame} if len(frame) else {}
-    found: dict[tuple[Label, ...], pd.DataFrame] = {}
+    found: dict[tuple[Label, ...], Frame] = {}
     for key, rows in frame.groupby(known, sort=False):
         values = dict(zip(known, cast(tuple[Label, ...], key), strict=True))
         found[tuple(values.get(column(label), "") for label in labels)] = rows
     return found
 
 
-def values(frame: pd.DataFrame, name: str) -> list[float]:
+def values(frame: Frame, name: str) -> list[float]:
     """One value of every task that has it, by seed."""
     return frame[frame["name"] == name].sort_values("seed", kind="stable")["value"].tolist()
 
 
-def estimate(frame: pd.DataFrame, name: str) -> Estimate | None:
+def estimate(frame: Frame, name: str) -> Estimate | None:
     """The mean of a value over the tasks, with a 95 % bootstrap interval over seeds; None where no task has it."""
     found = values(frame, name)
     if len(found) < 2:
@@ -101,7 +106,7 @@ def estimate(frame: pd.DataFrame, name: str) -> Estimate | None:
     return over_seeds(found)
 
 
-def paired(first: pd.DataFrame, second: pd.DataFrame, name: str, beside: str = "") -> list[tuple[float, float]]:
+def paired(first: Frame, second: Frame, name: str, beside: str = "") -> list[tuple[float, float]]:
     """A value of the first and one of the second (of the same name, if no other is given), for every seed of both."""
     a, b = (dict(zip(f["seed"], f["value"], strict=True)) for f in (
         first[first["name"] == name], second[second["name"] == (beside or name)]
@@ -109,12 +114,12 @@ def paired(first: pd.DataFrame, second: pd.DataFrame, name: str, beside: str = "
     return [(a[seed], b[seed]) for seed in sorted(a.keys() & b.keys())]
 
 
-def tasks(frame: pd.DataFrame) -> pd.DataFrame:
+def tasks(frame: Frame) -> Frame:
     """One row for each task: its labels, seed, seconds and details."""
     return frame.drop_duplicates(["task", *map(column, labels_of(frame))]).drop(columns=[*MEASURED[:-2]])
 
 
-def wide(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+def wide(frame: Frame, names: Iterable[str]) -> Frame:
     """One row for each task, with these values as columns; NaN where a task lacks one."""
     chosen = [*names]
     result = tasks(frame)
@@ -125,7 +130,7 @@ def wide(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     return result
 
 
-def with_value(frame: pd.DataFrame, name: str, of: Callable[[Any], float], names: Iterable[str] = ()) -> pd.DataFrame:
+def with_value(frame: Frame, name: str, of: Callable[[Any], float], names: Iterable[str] = ()) -> Frame:
     """The frame with one more value of each task: `of` its row of `wide(frame, names)`."""
     rows = wide(frame, names)
     metric, part, representation = split_name(name)

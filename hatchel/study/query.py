@@ -15,6 +15,7 @@ from typing import Any, cast
 import pandas as pd
 
 from hatchel.core.errors import HatchelError
+from hatchel.study.frame import Frame
 from hatchel.study.store import Store
 
 WIDEST = 1500
@@ -23,7 +24,7 @@ READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, 
 """All that a query may do. Attaching, pragmas and every way of writing are refused by SQLite itself."""
 
 
-def query(store: Store, sql: str) -> pd.DataFrame:
+def query(store: Store, sql: str) -> Frame:
     """What one SELECT finds."""
     if not (store.folder / "store.json").is_file():
         raise HatchelError(f"{store.folder}: is not a store of studies; name it with --store")
@@ -46,7 +47,7 @@ def query(store: Store, sql: str) -> pd.DataFrame:
         connection.close()
 
 
-def _configurations(store: Store, taken: set[str]) -> pd.DataFrame:
+def _configurations(store: Store, taken: set[str]) -> Frame:
     """A row for each task: its fields, under names that differ from the frame's by more than case."""
     records = {digest: store.record(digest) for digest in store.digests()}
     flat = {digest: _flat(record["cell"]) for digest, record in records.items()}

@@ -8,13 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from hatchel.core.files import writable_folder, write_json, write_text
 from hatchel.core.version import __version__
 from hatchel.report.style import WIDTH, png, standalone_svg, svg
 from hatchel.study.claims import Claim
-from hatchel.study.frame import column, labels_of, tasks
+from hatchel.study.frame import Frame, column, labels_of, tasks
 from hatchel.study.grid import Scale
 from hatchel.study.study import Study
 
@@ -22,7 +20,7 @@ DPI = 130
 
 
 def write_report(
-    study: Study, frame: pd.DataFrame, scale: Scale, folder: Path, failed: Sequence[str] = (), machine: str = ""
+    study: Study, frame: Frame, scale: Scale, folder: Path, failed: Sequence[str] = (), machine: str = ""
 ) -> Path:
     """Write FOLDER/report.html and, beside it, tables.md, tables.tex, results.json and the figures; the page's path."""
     from markupsafe import Markup
@@ -63,7 +61,7 @@ def rendered(template: str, values: Mapping[str, Any]) -> str:
     return environment.get_template(template).render(values, version=__version__)
 
 
-def markdown(study: Study, frame: pd.DataFrame, scale: Scale, machine: str = "") -> str:
+def markdown(study: Study, frame: Frame, scale: Scale, machine: str = "") -> str:
     """The tables and claims with everything needed to read them."""
     parts = [f"# {study.name} ({study.paper})" if study.paper else f"# {study.name}", study.about]
     parts.append("\n".join(f"- {name}: {text}" for name, text in facts(study, frame, scale, machine).items()))
@@ -75,13 +73,13 @@ def markdown(study: Study, frame: pd.DataFrame, scale: Scale, machine: str = "")
     return "\n\n".join(parts) + "\n"
 
 
-def claims(study: Study, frame: pd.DataFrame, scale: Scale) -> list[Claim]:
+def claims(study: Study, frame: Frame, scale: Scale) -> list[Claim]:
     """The study's; at `smoke` none of them is decided, whatever the numbers of a few steps are."""
     found = study.claims(frame) if len(frame) else []
     return [Claim(c.text, None, f"{c.evidence}; smoke decides nothing") for c in found] if scale == "smoke" else found
 
 
-def facts(study: Study, frame: pd.DataFrame, scale: Scale, machine: str = "") -> dict[str, str]:
+def facts(study: Study, frame: Frame, scale: Scale, machine: str = "") -> dict[str, str]:
     """Beside every result: the scale in words, the tasks, the seeds, the time, the machine, the date, the command."""
     done = tasks(frame)
     seeds, spent = sorted({*done["seed"]}), float(done["seconds"].sum())
@@ -97,7 +95,7 @@ def facts(study: Study, frame: pd.DataFrame, scale: Scale, machine: str = "") ->
     return {name: text for name, text in found.items() if text}
 
 
-def results(study: Study, frame: pd.DataFrame, scale: Scale, machine: str = "") -> dict[str, Any]:
+def results(study: Study, frame: Frame, scale: Scale, machine: str = "") -> dict[str, Any]:
     """Every number that the tables use, by task."""
     used = {c.name for t in (study.tables(frame) if len(frame) else []) for c in t.columns}
     return {
@@ -109,7 +107,7 @@ def results(study: Study, frame: pd.DataFrame, scale: Scale, machine: str = "") 
     }
 
 
-def _by_task(values: pd.DataFrame, frame: pd.DataFrame) -> list[dict[str, Any]]:
+def _by_task(values: Frame, frame: Frame) -> list[dict[str, Any]]:
     found: dict[Any, dict[str, float]] = {}
     for key, name, value in zip(_keys(values), values["name"], values["value"], strict=True):
         found.setdefault(key, {})[name] = value
@@ -121,7 +119,7 @@ def _by_task(values: pd.DataFrame, frame: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def _keys(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
+def _keys(frame: Frame) -> list[tuple[Any, ...]]:
     return list(zip(*(frame[c] for c in ("task", *map(column, labels_of(frame)))), strict=True))
 
 

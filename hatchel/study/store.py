@@ -27,7 +27,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.files import claimed, read_json, writable_folder, write_json
 from hatchel.core.spec import to_dict
 from hatchel.core.version import __version__
-from hatchel.study.frame import build
+from hatchel.study.frame import Frame, build
 from hatchel.study.task import Case, Result, Task
 
 FORMAT = 1
@@ -150,7 +150,7 @@ class Store:
         """Every study that was run here: {"study", "scale", "entries"}."""
         return [cast(dict[str, Any], read_json(p)) for p in sorted((self.folder / "studies").glob("*.json"))]
 
-    def frame(self, study: str = "", scale: str = "") -> pd.DataFrame:
+    def frame(self, study: str = "", scale: str = "") -> Frame:
         """What was found, one row per value: of a study at a scale, of a study, or of everything that is here.
 
         Tasks that belong to no study (any more) have an empty study.
@@ -163,7 +163,7 @@ class Store:
             parts.append(build(({}, int(r["cell"].get("seed", 0)), r) for r in records))
         return combined(parts)
 
-    def frame_of(self, cases: Iterable[Case], study: str = "", scale: str = "") -> pd.DataFrame:
+    def frame_of(self, cases: Iterable[Case], study: str = "", scale: str = "") -> Frame:
         """The same of some tasks."""
         entries = [{"cell": c.task.digest(), "seed": c.task.seed, "labels": c.labels} for c in cases]
         return build(self._finished(entries), study, scale)
@@ -174,7 +174,7 @@ class Store:
                 yield entry["labels"], int(entry["seed"]), self.record(entry["cell"])
 
 
-def combined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def combined(parts: Sequence[Frame]) -> Frame:
     """Frames of several studies; a label that one of them lacks is empty."""
     filled = [part for part in parts if len(part)]
     if len(filled) < 2:
@@ -184,7 +184,7 @@ def combined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     )
 
 
-def published(folder: Path) -> tuple[str, pd.DataFrame]:
+def published(folder: Path) -> tuple[str, Frame]:
     """The scale and the frame of published results; the whole records where they were kept."""
     body = cast(dict[str, Any], read_json(folder / "results.json"))
     scale = str(body["facts"]["Scale"]).partition(":")[0]

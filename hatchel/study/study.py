@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from hatchel.core.errors import HatchelError, unknown
 from hatchel.study.claims import Claim
-from hatchel.study.frame import labels_of
+from hatchel.study.frame import Frame, labels_of
 from hatchel.study.grid import SCALES, Grid, Scale
 from hatchel.study.store import Store, published
 from hatchel.study.table import Column, Table, differences, table
@@ -25,7 +23,7 @@ FILES = (".yaml", ".yml", ".json")
 _STUDIES: dict[str, Study] = {}
 
 
-def _standard(frame: pd.DataFrame) -> Any:
+def _standard(frame: Frame) -> Any:
     """Stands for the tables and figures that are made of the columns alone."""
     raise NotImplementedError
 
@@ -44,7 +42,7 @@ class Study:
     """The tasks at a scale."""
     columns: tuple[Column, ...] = ()
     """What its table shows, by all labels."""
-    claims: Callable[[pd.DataFrame], list[Claim]] = lambda frame: []
+    claims: Callable[[Frame], list[Claim]] = lambda frame: []
     """What the paper claims, held against the frame."""
     paper: str = ""
     """Authors and year, and the table or figure."""
@@ -53,11 +51,11 @@ class Study:
     """The label whose values are held against its first."""
     trade: tuple[str, str] | None = ("reconstruction", "mig")
     """Two values drawn against each other; the second is the score by which methods are held against each other."""
-    tables: Callable[[pd.DataFrame], list[Table]] = _standard
+    tables: Callable[[Frame], list[Table]] = _standard
     """In place of the table of the columns and the paired differences."""
-    figures: Callable[[pd.DataFrame], Mapping[str, Any]] = _standard
+    figures: Callable[[Frame], Mapping[str, Any]] = _standard
     """In place of box plots of the columns, the trade-off, who wins and which scores agree; matplotlib's by name."""
-    more_figures: Callable[[pd.DataFrame], Mapping[str, Any]] = lambda frame: {}
+    more_figures: Callable[[Frame], Mapping[str, Any]] = lambda frame: {}
     """Beside these."""
     file: str = ""
     """Of a study from a file, its path."""
@@ -99,7 +97,7 @@ class Study:
         words = self.grid(scale).words()
         return f"{words}: shows that it runs, says nothing" if scale == "smoke" else words
 
-    def frame(self, scale: Scale | None = None) -> pd.DataFrame:
+    def frame(self, scale: Scale | None = None) -> Frame:
         """What was found, one row per value: from its store (./studies, if none was named), else as published.
 
         Without a scale, the largest that was run.
@@ -128,12 +126,12 @@ class Study:
         """What methods are judged by."""
         return self.trade[1] if self.trade else "mig"
 
-    def _tables(self, frame: pd.DataFrame) -> list[Table]:
+    def _tables(self, frame: Frame) -> list[Table]:
         """One by all labels; then each method less the first."""
         found = differences(frame, self.contrast, self.columns, self.score)
         return [table(self.title, frame, labels_of(frame), self.columns), *([found] if found else [])]
 
-    def _figures(self, frame: pd.DataFrame) -> Mapping[str, Any]:
+    def _figures(self, frame: Frame) -> Mapping[str, Any]:
         from hatchel.study.figures import comparison
 
         return {**comparison(frame, self.columns, self.trade, self.score), **self.more_figures(frame)}

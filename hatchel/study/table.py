@@ -6,11 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import pandas as pd
-
 from hatchel.core.estimate import Estimate
 from hatchel.metrics.metric import Metric
-from hatchel.study.frame import estimate, groups, labels_of, paired, split_name, values
+from hatchel.study.frame import Frame, estimate, groups, labels_of, paired, split_name, values
 from hatchel.study.statistics import paired_difference, probability_of_improvement
 from hatchel.study.task import Label
 
@@ -108,7 +106,7 @@ def shown(found: Estimate | None, digits: int = 3) -> str:
     return f"{found.value:.{digits}f}" if constant else found.format(digits)
 
 
-def table(title: str, frame: pd.DataFrame, by: Sequence[str], columns: Sequence[Column]) -> Table:
+def table(title: str, frame: Frame, by: Sequence[str], columns: Sequence[Column]) -> Table:
     """A row for every combination of the labels."""
     rows = [
         TableRow(key, tuple(estimate(group, c.name) for c in columns), tuple(c.published.get(key) for c in columns))
@@ -117,7 +115,7 @@ def table(title: str, frame: pd.DataFrame, by: Sequence[str], columns: Sequence[
     return Table(title, tuple(by), tuple(columns), tuple(rows))
 
 
-def differences(frame: pd.DataFrame, over: str, columns: Sequence[Column], score: str) -> Table | None:
+def differences(frame: Frame, over: str, columns: Sequence[Column], score: str) -> Table | None:
     """Every value of a label less the first one, paired over the seeds; None where no two seeds are shared.
 
     The last column is the probability that a run of it has a better `score` than a run of the first.
@@ -143,13 +141,13 @@ def differences(frame: pd.DataFrame, over: str, columns: Sequence[Column], score
     return Table(f"Difference from {first}, paired over seeds", tuple(labels), tuple(kept), tuple(rows))
 
 
-def difference(first: pd.DataFrame, second: pd.DataFrame, name: str) -> Estimate | None:
+def difference(first: Frame, second: Frame, name: str) -> Estimate | None:
     """A value of the first less that of the second, paired over seeds; None below two of them."""
     pairs = paired(first, second, name)
     return paired_difference([a for a, _ in pairs], [b for _, b in pairs]) if len(pairs) > 1 else None
 
 
-def probability(first: pd.DataFrame, second: pd.DataFrame, score: str) -> Estimate | None:
+def probability(first: Frame, second: Frame, score: str) -> Estimate | None:
     """That a run of the first has a better score than a run of the second; None below two runs of each."""
     a, b = values(first, score), values(second, score)
     if min(len(a), len(b)) < 2:
