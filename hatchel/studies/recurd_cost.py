@@ -88,8 +88,8 @@ def cost_grid(scale: Scale) -> Grid:
         if c.labels["data"] == "dSprites" and isinstance(c.task, Trained)
     }
     counted = [
-        Case({"method": label, "what": "counted"}, Costed(0, resolve(method, DSprites(), symbols)))
-        for label, (method, symbols) in METHODS.items()
+        Case({"method": label, "what": "counted"}, Costed(0, resolve(method, DSprites(), fields)))
+        for label, (method, fields) in METHODS.items()
     ]
     trained = [
         Case({"method": TRAINED[label], "what": "trained"}, Reached(0, run, runs["beta-VAE 4"]))
