@@ -29,8 +29,9 @@ TARGET = 50.0
 
 
 def serve(pipe: Connection) -> None:
-    from hatchel.data.xy_squares import XYSquares
     from hatchel.explorer.gallery import Gallery
+
+    from hatchel.data.xy_squares import XYSquares
     from hatchel.explorer.server import Listening
     from hatchel.methods.resolve import resolve
     from hatchel.training.checkpoint import Description

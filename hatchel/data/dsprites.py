@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -64,16 +63,15 @@ class DSprites(Source, kind="dsprites"):
             array = _rendered() if self.cache else LazyArray(_packed, (N, 512))
         if self.variant == "plain":
             return Dataset(self.kind, array, SPACE, decode=UnpackBits(self.size))
-        packed = array.make if isinstance(array, LazyArray) else functools.partial(np.asarray(array).take, axis=0)
-        return Dataset(f"{self.kind}_{self.variant}", with_nuisance(packed, self.variant, self.seed, self.size), SPACE)
+        plain = Dataset(self.kind, array, SPACE, decode=UnpackBits(64)).images
+        return Dataset(f"{self.kind}_{self.variant}", with_nuisance(plain, self.variant, self.seed, self.size), SPACE)
 
 
-def with_nuisance(packed: Callable[[Integers], Pixels], variant: str, seed: int, size: int) -> LazyArray:
+def with_nuisance(plain: Callable[[Integers], Pixels], variant: str, seed: int, size: int) -> LazyArray:
     """Images with a colour or noise that no factor explains, a function of the item and the seed."""
-    unpack = UnpackBits(64)
 
     def make(indices: Integers) -> Pixels:
-        white = unpack.items(packed(indices))
+        white = plain(indices)
         if variant == "colour":
             # Each channel times a number from [0.5, 1].
             shade = 128 + (random_bytes(seed, indices, 8)[:, :3] >> 1)

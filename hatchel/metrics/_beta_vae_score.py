@@ -41,7 +41,7 @@ class BetaVAEScore(Metric):
         if len(probe.varying) == 1:
             return self.result(probe, 1.0, parts={"train": 1.0}, notes=["one factor only: nothing to tell apart"])
         (train, train_labels), (test, test_labels) = (self._points(probe, count, rng) for count in self.points)
-        model = logistic_regression(train, train_labels)
+        model = logistic_regression(train, train_labels, tolerance=1e-4)
         fitted, fresh = model.score(train, train_labels), model.score(test, test_labels)
         return self.result(probe, fresh, parts={"train": float(fitted)})
 

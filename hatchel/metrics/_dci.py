@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import local
 from hatchel.metrics._med import information_shares
-from hatchel.metrics.information import Float, concentration, weighted_concentration
+from hatchel.metrics.information import Float, concentration, standardised, weighted_concentration
 from hatchel.metrics.intervals import Subsampling
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
@@ -66,7 +66,7 @@ class DCI(Metric):
             "completeness": weighted_concentration(used.T),
             **parts,
             "disentanglement of": {f"z{d}": float(v) for d, v in enumerate(concentration(used))},
-            "completeness of": {probe.names[k]: float(v) for k, v in zip(probe.varying, columns, strict=True)},
+            "completeness of": probe.by_factor(columns),
         }
         return self.result(probe, value, parts=parts, matrix=importance)
 
@@ -137,8 +137,7 @@ def _regressed(probe: Probe, k: int, model: Any) -> Fit:
     values = np.asarray(probe.values)[:, k]
     values = probe.classes[:, k] if not np.issubdtype(values.dtype, np.number) else values
     values = values.astype(np.float64)
-    centre, spread = (f(probe.codes[probe.train], axis=0) for f in (np.mean, np.std))
-    codes = (probe.codes - centre) / np.where(spread > 0, spread, 1.0)
+    codes = standardised(probe.codes, probe.codes[probe.train])
     scale = values[probe.train].std() or 1.0
     values = (values - values[probe.train].mean()) / scale
     model.fit(codes[probe.train], values[probe.train])

@@ -32,5 +32,5 @@ class DCIMIG(Metric):
         used = information[:, probe.varying]
         best = np.zeros(len(probe.varying))
         np.maximum.at(best, used.argmax(axis=1), gap(used.T))
-        parts = {probe.names[k]: float(s) for k, s in zip(probe.varying, best, strict=True)}
+        parts = probe.by_factor(best)
         return self.result(probe, best.sum() / probe.entropies[probe.varying].sum(), parts=parts, matrix=information)

@@ -10,6 +10,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count, Share
 from hatchel.metrics import information
 from hatchel.metrics.information import Float
+from hatchel.metrics.inputs import Labels
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -65,11 +66,8 @@ class Disintegration(Metric):
         values = probe.values
         if values is None or not probe.numeric[probe.varying].all():
             raise HatchelError("disintegration: R² needs factors that are numbers; use by='information'")
-        codes = probe.codes - probe.codes.mean(axis=0)
         for k in probe.varying:
-            target = values[:, k] - values[:, k].mean()
-            power = (codes**2).sum(axis=0) * (target @ target)
-            result[:, k] = np.where(power > 0, (codes.T @ target) ** 2 / np.where(power > 0, power, 1.0), 0.0)
+            result[:, k] = information.squared_correlations(probe.codes, values[:, k])
         return result
 
 
@@ -78,11 +76,7 @@ def _entropy(shares: Float) -> float:
     return float(-(weights * np.log(weights)).sum())
 
 
-def _dependence(labels: Any) -> float:
+def _dependence(labels: Labels) -> float:
     """The mean of I / sqrt(H H) over pairs of columns; 0 for one column."""
-    if labels.shape[1] < 2:
-        return 0.0
-    shared = information.mutual_information(labels, labels)
-    scale = np.sqrt(np.outer(np.diag(shared), np.diag(shared)))
-    off = ~np.eye(len(shared), dtype=np.bool_) & (scale > 0)
-    return float((shared[off] / scale[off]).mean()) if off.any() else 0.0
+    shares, _ = information.normalised_information(labels)
+    return float(shares[~np.eye(len(shares), dtype=np.bool_)].mean()) if len(shares) > 1 else 0.0

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hatchel.core.spec import Count, Share, local
-from hatchel.metrics.information import Float
+from hatchel.metrics.information import Float, standardised
 from hatchel.metrics.inputs import Labels
 from hatchel.metrics.intervals import Bootstrap
 from hatchel.metrics.linear import logistic_regression
@@ -46,13 +46,11 @@ class Downstream(Metric):
         count = len(probe.train)
         wanted = self.labels if self.share is None else max(1, round(self.share * count))
         rows = rng.permutation(probe.train)[: wanted or count]
-        centre = probe.codes[rows].mean(axis=0)
-        spread = probe.codes[rows].std(axis=0)
-        codes = (probe.codes - centre) / np.where(spread > 0, spread, 1.0)
+        codes = standardised(probe.codes, probe.codes[rows])
         labels = [probe.classes[rows, k] for k in probe.varying]
         guesses = self._guesses(codes[rows], labels, codes[probe.test], rng)
         right = [(g == probe.classes[probe.test, k]).mean() for k, g in zip(probe.varying, guesses, strict=True)]
-        parts = {probe.names[k]: float(r) for k, r in zip(probe.varying, right, strict=True)}
+        parts = probe.by_factor(right)
         notes = [f"{len(rows)} labels, {len(probe.test)} test rows"]
         return self.result(probe, float(np.mean(right)), parts=parts, n=len(rows), notes=notes)
 

@@ -27,7 +27,7 @@ class ELBOTerms(Metric):
 
     needs = ("std",)
     accepts = ("noise",)
-    interval = Bootstrap(most=20)
+    interval = Bootstrap(most=8)
     lower_is_better = True
 
     draws: Count = DRAWS
@@ -38,12 +38,12 @@ class ELBOTerms(Metric):
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         q = Aggregate.of(probe, rng, self.draws, self.posteriors)
         prior = -0.5 * (q.draws.T**2 + np.log(2 * np.pi))  # (D, S)
-        per_dimension = (q.given_x - q.sites).mean(axis=1)
+        per_dimension = (q.given_x - q.marginals).mean(axis=1)
         parts = {
-            "mutual_information": float((q.together - q.joint).mean()),
-            "total_correlation": float((q.joint - q.sites.sum(axis=0)).mean()),
-            "dimension_kl": float((q.sites - prior).sum(axis=0).mean()),
+            "mutual_information": float((q.joint_given_x - q.joint).mean()),
+            "total_correlation": float((q.joint - q.marginals.sum(axis=0)).mean()),
+            "dimension_kl": float((q.marginals - prior).sum(axis=0).mean()),
             "mutual_information_per_dimension": {f"z{d}": float(v) for d, v in enumerate(per_dimension)},
         }
-        value = float((q.together - prior.sum(axis=0)).mean())
+        value = float((q.joint_given_x - prior.sum(axis=0)).mean())
         return self.result(probe, value, parts=parts, notes=q.notes)

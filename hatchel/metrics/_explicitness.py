@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hatchel.core.spec import Positive
-from hatchel.metrics.information import Float
+from hatchel.metrics.information import Float, standardised
 from hatchel.metrics.inputs import Labels
 from hatchel.metrics.intervals import Subsampling
 from hatchel.metrics.linear import logistic_regression
@@ -37,10 +37,9 @@ class Explicitness(Metric):
     "2 AUC - 1, as in the paper's figures, in place of the AUC that the reference protocol reports."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        train, test = probe.codes[probe.train], probe.codes[probe.test]
-        centre, spread = train.mean(axis=0), train.std(axis=0)
-        alive = spread > 0
-        train, test = ((z[:, alive] - centre[alive]) / spread[alive] for z in (train, test))
+        fitted = probe.codes[probe.train]
+        codes = standardised(probe.codes, fitted)[:, fitted.std(axis=0) > 0]
+        train, test = codes[probe.train], codes[probe.test]
         parts: dict[str, float] = {}
         for k in probe.varying:
             seen, labels = np.unique(probe.classes[probe.train, k], return_inverse=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.spec import Count, NonNegative
-from hatchel.metrics.information import Float
+from hatchel.metrics.information import Float, prior_divergence
 from hatchel.metrics.intervals import Bootstrap
 from hatchel.metrics.interventions import SameValue, fixed_factors
 from hatchel.metrics.metric import Metric
@@ -73,7 +73,7 @@ class FactorVAEScore(Metric):
         if self.prune == "std":
             return probe.codes.std(axis=0, ddof=1) if probe.n > 1 else np.zeros(probe.dims)
         assert probe.std is not None
-        return 0.5 * (probe.codes**2 + probe.std**2 - 1 - 2 * np.log(probe.std)).mean(axis=0)
+        return prior_divergence(probe.codes, probe.std)
 
 
 def _variances(columns: Float, rows: NDArray[np.int64]) -> Float:

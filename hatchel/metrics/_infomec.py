@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hatchel.core.spec import Count, Share, local
-from hatchel.metrics.information import Float
+from hatchel.metrics.information import Float, entropies, standardised
 from hatchel.metrics.inputs import Labels
 from hatchel.metrics.intervals import Subsampling
 from hatchel.metrics.linear import logistic_regression
@@ -52,7 +52,7 @@ class InfoMEC(Metric, kind="infomec"):
         active = ranges > self.pruning * ranges.max()
         nmi = np.zeros((probe.dims, len(used)))
         nmi[active] = self._information(codes[:, active], labels, rng)
-        nmi /= _entropies(labels)
+        nmi /= np.maximum(entropies(labels), np.finfo(float).tiny)
         pruned = nmi[active]
         explicit = {probe.names[k]: _explicit(codes, labels[:, i]) for i, k in enumerate(used)}
         parts = {
@@ -95,19 +95,13 @@ def _concentrated(nmi: Float) -> float:
     return float((share.mean() - 1 / columns) / (1 - 1 / columns)) if rows else 0.0
 
 
-def _entropies(labels: Labels) -> Float:
-    shares = [np.bincount(column) / len(column) for column in labels.T]
-    return np.array([max(-(p[p > 0] * np.log(p[p > 0])).sum(), np.finfo(float).tiny) for p in shares])
-
-
 def _explicit(codes: Float, labels: Labels) -> float:
     """1 - mean surprise / log K: class weights make every class as likely, so log K is the surprise without z."""
     seen, numbers = np.unique(labels, return_inverse=True)
     if len(seen) < 2:
         return 0.0
-    spread = codes.std(axis=0)
-    standard = ((codes - codes.mean(axis=0)) / np.where(spread > 0, spread, 1.0))[:, spread > 0]
+    standard = standardised(codes)[:, codes.std(axis=0) > 0]
     model = logistic_regression(standard, numbers, np.inf, balanced=True, tolerance=1e-5)
-    chances = model.predict_proba(standard)
-    own = np.maximum(chances[np.arange(len(numbers)), numbers], np.finfo(np.float64).eps)
+    probabilities = model.predict_proba(standard)
+    own = np.maximum(probabilities[np.arange(len(numbers)), numbers], np.finfo(np.float64).eps)
     return float(1 + np.log(own).mean() / np.log(len(seen)))

@@ -29,7 +29,7 @@ class InformationIsolation(Metric):
 
     needs = ("std",)
     accepts = ("noise",)
-    interval = Bootstrap(most=20)
+    interval = Bootstrap(most=8)
 
     subset: tuple[int, ...] | None = None
     "The dimensions S; all by default."
@@ -47,18 +47,18 @@ class InformationIsolation(Metric):
             )
         index = list(subset)
         within = None if probe.noise is None else probe.noise[np.ix_(index, index)]
-        joint, given = q.joint, q.together
+        joint, given = q.joint, q.joint_given_x
         if len(subset) < probe.dims:
             assert probe.std is not None
             mean, std = probe.codes[q.rows][:, index], probe.std[q.rows][:, index]
             joint = log_joint(mean, std, q.draws[:, index], within)
             given = log_given(mean[q.own], std[q.own], q.draws[:, index], within)
         together = float((given - joint).mean())
-        single = (q.given_x[index] - q.sites[index]).mean(axis=1)
+        single = (q.given_x[index] - q.marginals[index]).mean(axis=1)
         parts = {
             "together": together,
             "singly": {f"z{d}": float(v) for d, v in zip(subset, single, strict=True)},
             "conditional": 0.0 if within is None else float(-0.5 * np.linalg.slogdet(within)[1]),
-            "marginal": float((joint - q.sites[index].sum(axis=0)).mean()),
+            "marginal": float((joint - q.marginals[index].sum(axis=0)).mean()),
         }
         return self.result(probe, together - single.sum(), parts=parts, notes=q.notes)

@@ -54,7 +54,7 @@ class IRS(Metric):
 
 
 def _quantile(values: Float, q: float) -> Float:
-    """np.quantile along the first axis (linear interpolation), without its overhead a call."""
+    """np.quantile along the first axis (linear interpolation), without its overhead per call."""
     place = q * (len(values) - 1)
     low, high = int(np.floor(place)), int(np.ceil(place))
     ordered = np.partition(values, (low, high), axis=0)

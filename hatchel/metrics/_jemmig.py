@@ -42,11 +42,11 @@ class JEMMIG(Metric):
             codes = information.entropies(probe.binned(self.bins))
         else:
             q = Aggregate.of(probe, rng)
-            matrix, codes = q.information(probe), -q.sites.mean(axis=1)
+            matrix, codes = q.information(probe), -q.marginals.mean(axis=1)
         best = matrix.argmax(axis=0)
         joint = codes[best] + probe.entropies - matrix.max(axis=0)
         values = (joint - information.gap(matrix))[used]
-        parts: dict[str, Any] = {probe.names[k]: float(v) for k, v in zip(used, values, strict=True)}
+        parts: dict[str, Any] = probe.by_factor(values)
         if self.estimator == "bins":
             parts["normalised"] = float((1 - values / (probe.entropies[used] + np.log(self.bins))).mean())
         return self.result(probe, values.mean(), parts=parts, matrix=matrix)

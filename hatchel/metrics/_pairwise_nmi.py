@@ -45,9 +45,6 @@ class PairwiseNMI(Metric):
             labels = information.discretise(features[self.layer], self.bins)
         if labels.shape[1] < 2:
             raise HatchelError("pairwise_nmi: needs at least two dimensions")
-        shared = information.mutual_information(labels, labels)
-        entropies = np.diag(shared)
-        scale = np.sqrt(np.outer(entropies, entropies))
-        matrix = np.where(scale > 0, shared / np.where(scale > 0, scale, 1.0), 0.0)
+        matrix, shared = information.normalised_information(labels)
         off = ~np.eye(len(matrix), dtype=np.bool_)
         return self.result(probe, matrix[off].mean(), parts={"mutual_information": shared[off].mean()}, matrix=matrix)

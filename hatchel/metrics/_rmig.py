@@ -27,7 +27,7 @@ class RMIG(Metric):
     """
 
     needs = ("factors", "std")
-    interval = Bootstrap(most=20)
+    interval = Bootstrap(most=8)
 
     draws: Count = DRAWS
     "Monte Carlo draws z ~ q(z)."
@@ -38,6 +38,6 @@ class RMIG(Metric):
         q = Aggregate.of(probe, rng, self.draws, self.posteriors)
         matrix = q.information(probe)
         gaps = gap(matrix)[probe.varying]
-        parts = {probe.names[k]: float(g) for k, g in zip(probe.varying, gaps, strict=True)}
+        parts = probe.by_factor(gaps)
         value = (gaps / probe.entropies[probe.varying]).mean()
         return self.result(probe, value, parts=parts, matrix=matrix, notes=q.notes)

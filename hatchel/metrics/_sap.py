@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hatchel.core.spec import Positive, local
-from hatchel.metrics.information import Float, gap
+from hatchel.metrics.information import Float, gap, squared_correlations
 from hatchel.metrics.inputs import Labels
 from hatchel.metrics.intervals import Subsampling
 from hatchel.metrics.metric import Metric
@@ -50,12 +50,12 @@ class SAP(Metric):
             accuracies = Margins(*train, self.c).accuracies if self.engine == "hatchel" else _fitted(*train, self.c)
             plain, balanced = accuracies(*test)
             scores[:, discrete] = balanced if self.balanced_accuracy else plain
-        for k in probe.varying:
-            if probe.continuous[k]:
-                scores[:, k] = _squared_correlation(probe, int(k))
+        for k in probe.varying[probe.continuous[probe.varying]]:
+            values = np.asarray(probe.values)[probe.train, k].astype(np.float64)
+            scores[:, k] = squared_correlations(probe.codes[probe.train], values)
         used = probe.varying
         gaps = gap(scores[:, used])
-        parts = {probe.names[k]: float(g) for k, g in zip(used, gaps, strict=True)}
+        parts = probe.by_factor(gaps)
         return self.result(probe, gaps.mean(), parts=parts, matrix=scores)
 
 
@@ -76,11 +76,3 @@ def _fitted(codes: Float, labels: Labels, c: float) -> Callable[[Float, Labels],
         return plain, balanced
 
     return accuracies
-
-
-def _squared_correlation(probe: Probe, factor: int) -> Float:
-    codes = probe.codes[probe.train]
-    values = np.asarray(probe.values)[probe.train, factor].astype(np.float64)
-    codes, values = codes - codes.mean(axis=0), values - values.mean()
-    spread = (codes**2).sum(axis=0) * (values @ values)
-    return np.where(spread > 0, (values @ codes) ** 2 / np.where(spread > 0, spread, 1), 0.0)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import NonNegative, Positive
-from hatchel.metrics.information import Float
+from hatchel.metrics.information import Float, prior_divergence, standardised
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-
-SWEEPS = 1000
-"""Of the lasso over all dimensions, at most."""
 
 
 class UDR(Metric):
@@ -59,7 +56,7 @@ class UDR(Metric):
     def _chosen(self, codes: Float, std: Float | None) -> Float:
         if self.informative == "variance" or std is None:
             return codes[:, codes.var(axis=0) > self.threshold]
-        kl = 0.5 * (codes**2 + std**2 - 1 - 2 * np.log(std)).mean(axis=0)
+        kl = prior_divergence(codes, std)
         # A dimension may cost KL and yet be the same for every row: nothing can be ranked by it.
         return codes[:, (kl > self.threshold) & (codes.std(axis=0) > 0)]
 
@@ -67,10 +64,7 @@ class UDR(Metric):
         count = left.shape[1] + right.shape[1]
         if not left.shape[1] or not right.shape[1]:
             return 0.0
-        if self.similarity == "spearman":
-            matrix = _correlation(_ranks(left), _ranks(right))
-        else:
-            matrix = _lasso(_standardised(left), _standardised(right), self.alpha)
+        matrix = _correlation(left, right) if self.similarity == "spearman" else _lasso(left, right, self.alpha)
         return (_dominance(matrix) + _dominance(matrix.T)) / count
 
 
@@ -80,29 +74,16 @@ def _dominance(matrix: Float) -> float:
     return float((matrix.max(axis=0) ** 2 / np.where(total > 0, total, 1.0)).sum())
 
 
-def _ranks(codes: Float) -> Float:
-    from scipy.stats import rankdata
-
-    return rankdata(codes, axis=0)
-
-
-def _standardised(codes: Float) -> Float:
-    return (codes - codes.mean(axis=0)) / codes.std(axis=0)
-
-
 def _correlation(left: Float, right: Float) -> Float:
-    return np.abs(_standardised(left).T @ _standardised(right)) / len(left)
+    from scipy.stats import rankdata  # slow to import
+
+    left, right = (standardised(rankdata(codes, axis=0)) for codes in (left, right))
+    return np.abs(left.T @ right) / len(left)
 
 
 def _lasso(left: Float, right: Float, alpha: float) -> Float:
-    """(a, b): |w| of min 1/(2n) |right - left w|² + alpha |w|_1 for every column of `right`, by coordinate descent."""
-    gram, target = left.T @ left / len(left), left.T @ right / len(left)
-    weights = np.zeros_like(target)
-    for _ in range(SWEEPS):
-        before = weights.copy()
-        for i in range(len(gram)):
-            rest = target[i] - gram[i] @ weights + gram[i, i] * weights[i]
-            weights[i] = np.sign(rest) * np.maximum(np.abs(rest) - alpha, 0.0) / gram[i, i]
-        if np.abs(weights - before).max() < 1e-10:
-            break
-    return np.abs(weights)
+    """(a, b): |w| of min 1/(2n) |right - left w|² + alpha |w|_1 for every column of `right`, standardised."""
+    from sklearn.linear_model import Lasso  # slow to import
+
+    model: Any = Lasso(alpha=alpha, precompute=True, tol=1e-10, max_iter=10_000)
+    return np.abs(model.fit(standardised(left), standardised(right)).coef_.reshape(right.shape[1], -1)).T

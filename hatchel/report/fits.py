@@ -9,7 +9,7 @@ import numpy as np
 
 from hatchel.data.factors import Factor, FactorSpace
 from hatchel.latents.layout import Site
-from hatchel.metrics.information import Float
+from hatchel.metrics.information import Float, squared_correlations
 from hatchel.metrics.intervals import percentile_interval
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -31,17 +31,6 @@ class Fit:
     values: Float  # (m,)  the factor's values
     centre: Float  # (m,)  mean of the dimension at each
     spread: Float  # (m,)  and its standard deviation
-
-
-def squared_correlations(codes: Float, values: Float) -> Float:
-    """(n, D), (n,) -> (D,): R² of the straight line from each dimension to the values; 0 where nothing varies.
-
-    >>> squared_correlations(np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]), np.array([5.0, 3.0, 1.0]))
-    array([1., 0.])
-    """
-    centred, target = codes - codes.mean(axis=0), values - values.mean()
-    scale = (centred**2).sum(axis=0) * (target**2).sum()
-    return np.divide((centred.T @ target) ** 2, scale, out=np.zeros(codes.shape[1]), where=scale > 0)
 
 
 def factor_grid(factor: Factor) -> Float:
