@@ -163,9 +163,8 @@ register(Study(
 
 
 def depths(*numbers: int, layers: bool) -> dict[str, dict[str, Any]]:
-    """RecurD by the number of routers; one is its own default."""
-    found = {f"RecurD-{d}": {**OWN, "layers": layers or d == 1} for d in numbers}
-    return {label: {**v, "depth": d} if d != 1 else v for d, (label, v) in zip(numbers, found.items(), strict=True)}
+    """RecurD by the number of routers."""
+    return {f"RecurD-{d}": {**OWN, "depth": d, "layers": layers or d == 1} for d in numbers}
 
 
 def depth_grid(scale: Scale) -> Grid:

@@ -309,3 +309,19 @@ def test_tune_prints_the_best_and_a_warning() -> None:
         call("tune", "vae", "steps=4", "data=xy_squares")
     with pytest.raises(HatchelError, match=r"unknown method 'vaee'. Did you mean 'vae'"):
         call("tune", "vaee", "steps=[4,5]", "data=xy_squares")
+
+
+def test_a_study_of_a_plugin_runs_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study_module, "_STUDIES", dict(study_module._STUDIES))
+    Path("mine.py").write_text(
+        "from hatchel.study.grid import Grid\n"
+        "from hatchel.study.study import Study, register\n"
+        "from hatchel.study.table import Column\n"
+        "from hatchel.study.task import Case\n"
+        "from tests.study.coin import Coin\n"
+        "grid = lambda scale: Grid((Case({'method': 'coin'}, Coin(seed=0)),), 2)\n"
+        "register(Study('plugged-in', 'One coin.', grid, (Column('heads', 'heads'),)))\n"
+    )
+    text = said("run", "plugged-in", "--engine", "here", "--plugin", "mine.py")
+    assert "| coin | 0.550 [0.500, 0.600] | 2 |" in text
+    assert "plugged-in" in said("list", "--plugin", "mine.py")
