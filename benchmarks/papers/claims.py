@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hatchel.core.progress import status
 from hatchel.core.spec import from_dict
 from hatchel.study.engines.engine import Engine
-from hatchel.study.progress import shown
 from hatchel.study.report import markdown
 from hatchel.study.runner import run_tasks
 from hatchel.study.store import Store, machine
@@ -38,8 +38,11 @@ def main(about: str | None, studies: Mapping[str, Sequence[str]]) -> None:
         store.write_study(name, options.scale, cases)
         some = cases if options.all or options.scale == "smoke" else chosen(cases, deciding)
         engine: Any = from_dict(Engine, options.engine)
-        with shown() as on_progress:
-            tally = run_tasks([case.task for case in some], store, engine, on_progress=on_progress)
+        with status() as show:
+            tally = run_tasks(
+                [case.task for case in some], store, engine,
+                on_progress=lambda t: show(t.done + t.failed, t.total, t.text()),
+            )  # fmt: skip
         failed += tally.failed
         print(markdown(study, store.frame_of(cases, name, options.scale), options.scale, machine()), flush=True)
     sys.exit(1 if failed else 0)

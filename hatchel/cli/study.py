@@ -108,7 +108,7 @@ def run(
     """
     from hatchel.cli.printing import print_summary
     from hatchel.cli.tune import engine_from
-    from hatchel.study.progress import shown
+    from hatchel.core.progress import status as status_line
     from hatchel.study.runner import forecast, run_tasks
     from hatchel.study.store import Store
     from hatchel.study.study import chosen
@@ -138,8 +138,11 @@ def run(
         if quiet:
             run_tasks(tasks, kept, where, retry=retry, plugins=plugin or ())
         else:
-            with shown() as on_progress:
-                run_tasks(tasks, kept, where, retry=retry, plugins=plugin or (), on_progress=on_progress)
+            with status_line() as show_line:
+                run_tasks(
+                    tasks, kept, where, retry=retry, plugins=plugin or (),
+                    on_progress=lambda t: show_line(t.done + t.failed, t.total, t.text()),
+                )  # fmt: skip
     except KeyboardInterrupt:
         done = sum(kept.status(task.digest()) == "done" for task in tasks)
         print(f"Stopped with {done} of {len(tasks)} tasks done. To go on: {again}", file=sys.stderr)

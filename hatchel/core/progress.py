@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Self, TextIO
 
 PATIENCE = 1.0  # seconds before a bar appears
+EVERY = 60.0  # seconds between two lines where stderr is not a terminal
 
 
 @contextmanager
@@ -34,6 +35,33 @@ def progress(label: str, total: float | None, done: int = 0) -> Generator[Callab
         yield advance
     finally:
         bar.stop()
+
+
+@contextmanager
+def status(
+    stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+) -> Generator[Callable[[int, int, str], None]]:
+    """Yields `show(done, total, text)`: a live line on a terminal, elsewhere a line a minute, and one at the end."""
+    out = stream or sys.stderr
+    if out.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        columns = BarColumn(30), TextColumn("{task.description}")
+        with Progress(*columns, console=Console(file=out), transient=True) as bar:
+            task = bar.add_task("")
+            yield lambda done, total, text: bar.update(task, total=total, completed=done, description=text)
+        return
+    printed: list[tuple[float, int]] = []
+
+    def show(done: int, total: int, text: str) -> None:
+        last, before = printed[-1] if printed else (clock(), done)
+        if done != before and (done == total or clock() - last >= EVERY):
+            print(text, file=out, flush=True)
+            last, before = clock(), done
+        printed[:] = [(last, before)]
+
+    yield show
 
 
 def duration(seconds: float) -> str:

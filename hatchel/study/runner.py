@@ -12,9 +12,9 @@ from queue import Empty, SimpleQueue
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import claimed
+from hatchel.core.progress import duration
 from hatchel.core.spec import to_dict
 from hatchel.study.engines.engine import Engine
-from hatchel.study.progress import duration
 from hatchel.study.store import Store
 from hatchel.study.task import Task
 from hatchel.study.worker import CRASHES, Outcome, perform
@@ -47,6 +47,18 @@ class Tally:
         if not self.finished:
             return None
         return (time.monotonic() - self.began) / self.finished * (self.total - self.done - self.failed)
+
+    def text(self) -> str:
+        """How far it is: done, running, failed, how many an hour, and what remains at the pace so far."""
+        parts = [f"{self.done} of {self.total} tasks done"]
+        parts += [f"{self.running} running"] if self.running else []
+        parts += [f"{self.failed} failed"] if self.failed else []
+        elapsed = time.monotonic() - self.began
+        if self.finished and elapsed > 0:
+            hourly = 3600 * self.finished / elapsed
+            parts.append(f"{hourly:.0f} an hour" if hourly < 600 else f"{hourly / 60:.0f} a minute")
+        parts += [f"about {duration(self.remaining)} left"] if self.remaining else []
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True)

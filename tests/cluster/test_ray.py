@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hatchel.study.engines.here import Here
+from hatchel.study.engines.local import Here
 from hatchel.study.engines.ray import Ray
 from hatchel.study.runner import run_tasks
 from hatchel.study.store import Store

@@ -13,7 +13,7 @@ import torch
 from hatchel.core.errors import HatchelError
 from hatchel.methods.resolve import resolve
 from hatchel.study.engines import slurm as engine_module
-from hatchel.study.engines.here import Here
+from hatchel.study.engines.local import Here
 from hatchel.study.engines.slurm import Slurm
 from hatchel.study.runner import run_tasks
 from hatchel.study.store import Store

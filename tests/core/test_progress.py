@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from hatchel.core import progress as module
-from hatchel.core.progress import progress
+from hatchel.core.progress import progress, status
 
 
 class Terminal(io.StringIO):
@@ -28,3 +28,26 @@ def test_a_bar_only_on_a_terminal_and_after_a_moment(
     with progress("counting", 10) as advance:
         advance(5)
     assert ("counting" in error.getvalue()) == shown
+
+
+def test_without_a_terminal_a_line_now_and_then() -> None:
+    now, out = [0.0], io.StringIO()
+    with status(out, lambda: now[0]) as show:
+        for at, done in ((0, 0), (10, 1), (30, 1), (70, 2), (80, 3), (100, 3), (110, 4), (111, 4)):
+            now[0] = at
+            show(done, 4, f"{done} of 4 tasks done")
+    assert out.getvalue().splitlines() == ["2 of 4 tasks done", "4 of 4 tasks done"]
+
+
+def test_what_was_done_before_needs_no_line() -> None:
+    out = io.StringIO()
+    with status(out) as show:
+        show(4, 4, "4 of 4 tasks done")
+    assert not out.getvalue()
+
+
+def test_on_a_terminal_a_live_line() -> None:
+    out = Terminal()
+    with status(out) as show:
+        show(1, 4, "1 of 4 tasks done, 2 running")
+    assert "1 of 4 tasks done, 2 running" in out.getvalue()

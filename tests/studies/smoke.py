@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from hatchel.core.spec import from_dict, to_dict
-from hatchel.study.engines.here import Here
+from hatchel.study.engines.local import Here
 from hatchel.study.frame import tasks
 from hatchel.study.grid import Scale
 from hatchel.study.report import slug, write_report

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from hatchel.core.errors import HatchelError
 from hatchel.studies.example import EXAMPLE
-from hatchel.study.engines.here import Here
+from hatchel.study.engines.local import Here
 from hatchel.study.file import study_of
 from hatchel.study.runner import run_tasks
 from hatchel.study.store import Store

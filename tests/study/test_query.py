@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.study.engines.here import Here
+from hatchel.study.engines.local import Here
 from hatchel.study.query import query
 from hatchel.study.runner import run_tasks
 from hatchel.study.store import Store

@@ -13,8 +13,7 @@ import pytest
 
 from hatchel.core.errors import HatchelError
 from hatchel.methods.resolve import resolve
-from hatchel.study.engines.here import Here
-from hatchel.study.engines.local import Local
+from hatchel.study.engines.local import Here, Local
 from hatchel.study.grid import metrics
 from hatchel.study.runner import Tally, run_tasks
 from hatchel.study.store import Store

@@ -12,7 +12,7 @@ import pytest
 from hatchel.core.errors import HatchelError
 from hatchel.data.xy_squares import XYSquares
 from hatchel.metrics import udr
-from hatchel.study.engines.here import Here
+from hatchel.study.engines.local import Here
 from hatchel.study.space import Choice, Range
 from hatchel.study.store import Store
 from hatchel.study.trained import Agreement

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import socket
 from abc import ABC, abstractmethod
 from concurrent.futures import Executor
@@ -24,7 +26,6 @@ class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
     """CPU threads for each task. The last digits of a record depend on it, so it is not chosen by the machine."""
 
     def check(self) -> None:
-        """A number of workers."""
         if self.workers < 0:
             raise HatchelError(f"workers: must be 0 (the engine chooses) or more, got {self.workers}")
 
@@ -36,27 +37,43 @@ class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
         """An executor, closed at the end; a HatchelError that says what to do where it cannot be reached."""
 
     @property
-    @abstractmethod
     def slots(self) -> int:
         """How many tasks are computed at once, as far as that is known before it is opened."""
+        return self.workers or max(1, (os.cpu_count() or 1) // self.threads)
 
     @classmethod
     def coerce(cls, value: Any) -> Any:
         """`local`, `dask`, `dask://HOST:PORT`, `ray://HOST:PORT`, `slurm`: the kind and what it is given."""
-        if isinstance(value, str):
-            kind, _, address = value.partition("://")
-            members = cls.members()
-            if kind not in members:
-                raise unknown("engine", kind, members)
-            return members[kind].addressed(address)
-        return value
+        if not isinstance(value, str):
+            return value
+        kind, _, address = value.partition("://")
+        members = cls.members()
+        if kind not in members:
+            raise unknown("engine", kind, members)
+        if not address:
+            return members[kind]()
+        if not issubclass(members[kind], Cluster):
+            raise HatchelError(f"engine {kind}: takes no address; say --engine {kind}")
+        return members[kind](address=address)
 
-    @classmethod
-    def addressed(cls, address: str) -> Engine:
-        """The engine at an address; most have none."""
-        if address:
-            raise HatchelError(f"engine {cls.kind}: takes no address; say --engine {cls.kind}")
-        return cls()
+
+class Cluster(Engine):
+    """Workers that a scheduler at an address hands tasks to; they need this version of Hatchel and the store's folder.
+
+    Without an address a cluster is started on this machine.
+    """
+
+    address: str = ""
+    """HOST:PORT of the scheduler."""
+
+    def ready(self) -> None:
+        require(self.kind, {"dask": "distributed"}.get(self.kind, self.kind))
+        if self.address:
+            reach(self.kind, self.address)
+
+    @property
+    def slots(self) -> int:
+        return self.workers or (1 if self.address else super().slots)
 
 
 def reach(kind: str, address: str) -> None:
@@ -71,6 +88,7 @@ def reach(kind: str, address: str) -> None:
         raise HatchelError(f"engine {kind}: nothing answers at {address} ({reason}); is the cluster up?") from None
 
 
-def missing(kind: str, package: str) -> HatchelError:
-    """What to install."""
-    return HatchelError(f'engine {kind}: {package} is not installed; pip install "hatchel[{kind}]"')
+def require(kind: str, package: str) -> None:
+    """Raise HatchelError with what to install."""
+    if importlib.util.find_spec(package) is None:
+        raise HatchelError(f'engine {kind}: {package} is not installed; pip install "hatchel[{kind}]"')

@@ -1,4 +1,4 @@
-"""Local: processes on this machine."""
+"""On this machine: processes, or this very process."""
 
 from __future__ import annotations
 
@@ -14,6 +14,18 @@ from hatchel.study.worker import Outcome, begin_worker
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Here(Engine):
+    """In this process, one after the other: for debugging, and for tasks that use all cores themselves."""
+
+    @contextmanager
+    def open(self) -> Generator[Executor]:
+        yield _Immediate()
+
+    @property
+    def slots(self) -> int:
+        return 1
 
 
 class Local(Engine):
@@ -34,9 +46,18 @@ class Local(Engine):
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
-    @property
-    def slots(self) -> int:
-        return self.workers or max(1, (os.cpu_count() or 1) // self.threads)
+
+class _Immediate(Executor):
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(result := fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        else:
+            if isinstance(result, Outcome) and result.status == "stopped":
+                raise KeyboardInterrupt  # the training loop took the signal that was meant for this process
+        return future
 
 
 class _Processes(Executor):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import logging
 import os
 from collections.abc import Callable, Generator, Mapping
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from hatchel.core.errors import HatchelError
-from hatchel.study.engines.engine import Engine, missing, reach
+from hatchel.study.engines.engine import Cluster
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -22,31 +21,18 @@ ATTEMPTS = 3
 """To connect to a cluster."""
 
 
-class Ray(Engine):
-    """The workers of a Ray cluster. They need this version of Hatchel and the store's folder."""
-
-    address: str = ""
-    """HOST:PORT of the head's client server (usually port 10001); without one Ray is started on this machine."""
-
-    @classmethod
-    def addressed(cls, address: str) -> Ray:
-        return cls(address=address)
-
-    def ready(self) -> None:
-        if importlib.util.find_spec("ray") is None:
-            raise missing("ray", "ray")
-        if self.address:
-            reach("ray", self.address)
+class Ray(Cluster):
+    """The workers of a Ray cluster; the address is that of the head's client server (usually port 10001)."""
 
     @contextmanager
     def open(self) -> Generator[Executor]:
         self.ready()
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere unless the user asks for it
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a task sees the GPUs, as on every engine
+        quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
         if self.address:
             present_token()
         ray: Any = importlib.import_module("ray")  # by name, so that the types can be checked without it
-        quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
         if self.address:
             _connect(ray, self.address, quiet)
         else:
@@ -55,10 +41,6 @@ class Ray(Engine):
             yield _Remote(ray, self.threads)
         finally:
             ray.shutdown()
-
-    @property
-    def slots(self) -> int:
-        return self.workers or (1 if self.address else max(1, (os.cpu_count() or 1) // self.threads))
 
 
 def _connect(ray: Any, address: str, options: Mapping[str, Any]) -> None:

@@ -13,8 +13,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.spec import from_dict, to_dict
 from hatchel.study.engines.dask import Dask
 from hatchel.study.engines.engine import Engine
-from hatchel.study.engines.here import Here
-from hatchel.study.engines.local import Local
+from hatchel.study.engines.local import Here, Local
 from hatchel.study.engines.ray import Ray, present_token
 from hatchel.study.engines.slurm import Slurm
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from hatchel.study.engines.dask import Dask
-from hatchel.study.engines.here import Here
-from hatchel.study.engines.local import Local
+from hatchel.study.engines.local import Here, Local
 from tests.study.engines import same
 
 
