@@ -23,10 +23,10 @@ def query(
     """Query a store in SQL. The connection is read-only: no statement can change anything, so none needs escaping.
 
     `results` has a row for each value of each task of each study: study, scale, task, seed, the labels (method, ...),
-    name (dci.completeness@sample) and its parts metric, part, representation, value, seconds, finished and every field
+    metric (mig, dci.completeness@sample) and its parts base, part, representation, value, seconds, finished and every field
     of the configuration ("run.latent.dim"). `Study.load(NAME).frame()` is the same in Python.
 
-    [bold]hatchel study query "SELECT method, avg(value), count(*) FROM results WHERE name='mig' GROUP BY method"[/]
+    [bold]hatchel study query "SELECT method, avg(value), count(*) FROM results WHERE metric='mig' GROUP BY method"[/]
     """
     from hatchel.cli.printing import as_text, print_table
     from hatchel.core.errors import HatchelError
@@ -37,7 +37,7 @@ def query(
         print("\n".join(index.query(Store(store), "SELECT * FROM results LIMIT 0").columns))
         return
     if not sql:
-        raise HatchelError('name a query, such as "SELECT name, avg(value) FROM results GROUP BY name"')
+        raise HatchelError('name a query, such as "SELECT metric, avg(value) FROM results GROUP BY metric"')
     answer = index.query(Store(store), sql)
     if as_csv or as_json:
         print(as_text(answer, "json" if as_json else "csv"), end="")
@@ -66,13 +66,13 @@ def export(
     answer = find(Store(store), sql)
     writable_folder(file.parent)
     if form == "parquet":
-        _write_parquet(answer, file)
+        write_parquet(answer, file)
     else:
         write_text(file, as_text(answer, form))
     print(f"{file}: {len(answer)} rows, {len(answer.columns)} columns")
 
 
-def _write_parquet(answer: pd.DataFrame, path: Path) -> None:
+def write_parquet(answer: pd.DataFrame, path: Path) -> None:
     """A Parquet file; a column of several types becomes text."""
     from hatchel.core.errors import HatchelError
 

@@ -70,8 +70,8 @@ def by_share(frame: Frame, label: str) -> Any:
     from hatchel.study.figures import lines
 
     shares = {accuracy(s): s for s in SHARES}
-    points = frame[frame["name"].isin(shares)]
-    points = points.assign(share=[shares[n] for n in points["name"]], name="accuracy")
+    points = frame[frame["metric"].isin(shares)]
+    points = points.assign(share=[shares[n] for n in points["metric"]], metric="accuracy")
     return lines(points, "share", "accuracy", label, ("share of labels", "accuracy"))
 
 
@@ -107,10 +107,10 @@ def domain_grid(scale: Scale) -> Grid:
 
 def over_angles(frame: Frame) -> Frame:
     """By method and seed: its accuracy at each angle, and the mean over the angles where none is missing."""
-    kept = frame[frame["name"].isin([accuracy(s) for s in SHARES])]
-    single = kept[kept["name"] == accuracy(1.0)]
-    single = single.assign(name=[f"angle {a}" for a in single["angle"]])
-    keys = ["method", "seed", "name"]
+    kept = frame[frame["metric"].isin([accuracy(s) for s in SHARES])]
+    single = kept[kept["metric"] == accuracy(1.0)]
+    single = single.assign(metric=[f"angle {a}" for a in single["angle"]])
+    keys = ["method", "seed", "metric"]
     counts = kept.groupby(keys, sort=False)["value"].transform("count")
     # numpy's mean: pandas' differs in the last digit, and the published tables were rounded after numpy's.
     means = kept.assign(value=kept.groupby(keys, sort=False)["value"].transform(lambda v: np.mean(v.to_numpy())))

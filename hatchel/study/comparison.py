@@ -112,7 +112,7 @@ def estimate(group: Frame, key: str) -> Estimate | None:
 
     One run has its interval over the items measured; several the mean over seeds with the interval over the runs.
     """
-    found = group[group["name"] == key]
+    found = group[group["metric"] == key]
     if not len(found) or len(found) < group["task"].nunique():
         return None
     if len(found) == 1:

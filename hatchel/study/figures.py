@@ -181,7 +181,7 @@ RUNS = 6
 def comparison(frame: Frame, columns: Sequence[Column], trade: tuple[str, str] | None, score: str) -> dict[str, Any]:
     """A box plot for each column, the trade-off, who wins, and which scores agree."""
     named = frame.assign(**{"": joined(frame)})
-    present, drawn = {*frame["name"]}, dict[str, Any]()
+    present, drawn = {*frame["metric"]}, dict[str, Any]()
     for c in columns:
         if c.name in present:
             published = {" · ".join(str(x) for x in key): value for key, value in c.published.items()}

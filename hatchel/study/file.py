@@ -221,7 +221,7 @@ def _figures(file: StudyFile, frame: Frame) -> Mapping[str, Any]:
 
 def _measured(file: StudyFile, frame: Frame) -> list[str]:
     """The scores of the posterior means, in the file's order."""
-    heads = frame[(frame["part"] == "") & (frame["representation"] == "mean")]["name"]
+    heads = frame[(frame["part"] == "") & (frame["representation"] == "mean")]["metric"]
     named = [metric.variant for metric in file.metrics] or sorted({*heads})
     return [name for name in named if name in {*heads}]
 

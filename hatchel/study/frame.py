@@ -1,8 +1,8 @@
 """The frame: what a study's tasks found as one tidy pandas table, a row for every value.
 
 Columns: study, scale, task (its digest), seed; the study's labels by their names (`label.NAME` where another column has
-that name); name, which is METRIC.PART@REPRESENTATION as in the records, and the three apart (part is empty for the
-score itself, representation is `mean` for the posterior means); value; low, high and n of its interval, where the
+that name); metric, which is BASE.PART@REPRESENTATION as in the records (`mig`, `dci.completeness@sample`), and the three
+apart (part is empty for the score itself, representation is `mean` for the posterior means); value; low, high and n of its interval, where the
 record has one; seconds, which the task took; details, the task's curves and matrices (the same object in all its rows).
 """
 
@@ -24,19 +24,19 @@ else:
     Frame = pd.DataFrame
 
 KEYS = ("study", "scale", "task", "seed")
-MEASURED = ("name", "metric", "part", "representation", "value", "low", "high", "n", "seconds", "details")
+MEASURED = ("metric", "base", "part", "representation", "value", "low", "high", "n", "seconds", "details")
 RESERVED = {*KEYS, *MEASURED}
-NAME = re.compile(r"(?P<metric>[^@.(]+(?:\([^)]*\))?)(?:\.(?P<part>[A-Za-z_][^@]*))?(?:@(?P<representation>.+))?")
+NAME = re.compile(r"(?P<base>[^@.(]+(?:\([^)]*\))?)(?:\.(?P<part>[A-Za-z_][^@]*))?(?:@(?P<representation>.+))?")
 
 
 def split_name(name: str) -> tuple[str, str, str]:
-    """Metric, part and representation of a value.
+    """Base, part and representation of a value.
 
     >>> split_name("dci.completeness@sample"), split_name("disintegration(by=r2)"), split_name("accuracy 0.2")
     (('dci', 'completeness', 'sample'), ('disintegration(by=r2)', '', 'mean'), ('accuracy 0.2', '', 'mean'))
     """
     found = NAME.fullmatch(name)
-    return (found["metric"], found["part"] or "", found["representation"] or "mean") if found else (name, "", "mean")
+    return (found["base"], found["part"] or "", found["representation"] or "mean") if found else (name, "", "mean")
 
 
 def build(
@@ -50,10 +50,10 @@ def build(
         tail = {"seconds": float(record.get("seconds", 0.0)), "details": record.get("details", {})}
         intervals = record.get("intervals", {})
         for name, value in record["values"].items():
-            metric, part, representation = split_name(name)
+            base, part, representation = split_name(name)
             low, high, n = intervals.get(name, (float("nan"), float("nan"), 0))
             body.append(
-                {**head, "name": name, "metric": metric, "part": part, "representation": representation,
+                {**head, "metric": name, "base": base, "part": part, "representation": representation,
                  "value": float(value), "low": low, "high": high, "n": n, **tail}
             )  # fmt: skip
     labels = list(dict.fromkeys(c for row in body for c in row if c not in RESERVED))
@@ -95,7 +95,7 @@ def groups(frame: Frame, *labels: str) -> dict[tuple[Label, ...], Frame]:
 
 def values(frame: Frame, name: str) -> list[float]:
     """One value of every task that has it, by seed."""
-    return frame[frame["name"] == name].sort_values("seed", kind="stable")["value"].tolist()
+    return frame[frame["metric"] == name].sort_values("seed", kind="stable")["value"].tolist()
 
 
 def estimate(frame: Frame, name: str) -> Estimate | None:
@@ -109,7 +109,7 @@ def estimate(frame: Frame, name: str) -> Estimate | None:
 def paired(first: Frame, second: Frame, name: str, beside: str = "") -> list[tuple[float, float]]:
     """A value of the first and one of the second (of the same name, if no other is given), for every seed of both."""
     a, b = (dict(zip(f["seed"], f["value"], strict=True)) for f in (
-        first[first["name"] == name], second[second["name"] == (beside or name)]
+        first[first["metric"] == name], second[second["metric"] == (beside or name)]
     ))  # fmt: skip
     return [(a[seed], b[seed]) for seed in sorted(a.keys() & b.keys())]
 
@@ -125,7 +125,7 @@ def wide(frame: Frame, names: Iterable[str]) -> Frame:
     result = tasks(frame)
     keys = ["task", *map(column, labels_of(frame))]
     for name in chosen:
-        found = frame[frame["name"] == name][[*keys, "value"]].rename(columns={"value": name})
+        found = frame[frame["metric"] == name][[*keys, "value"]].rename(columns={"value": name})
         result = result.merge(found, on=keys, how="left")
     return result
 
@@ -133,9 +133,9 @@ def wide(frame: Frame, names: Iterable[str]) -> Frame:
 def with_value(frame: Frame, name: str, of: Callable[[Any], float], names: Iterable[str] = ()) -> Frame:
     """The frame with one more value of each task: `of` its row of `wide(frame, names)`."""
     rows = wide(frame, names)
-    metric, part, representation = split_name(name)
+    base, part, representation = split_name(name)
     new = rows[[c for c in frame.columns if c in rows]].assign(
-        name=name, metric=metric, part=part, representation=representation, low=float("nan"), high=float("nan"), n=0,
+        metric=name, base=base, part=part, representation=representation, low=float("nan"), high=float("nan"), n=0,
         value=[of(row) for _, row in rows.iterrows()],
     )  # fmt: skip
     return pd.concat([frame, new[frame.columns]], ignore_index=True)

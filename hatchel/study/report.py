@@ -103,13 +103,13 @@ def results(study: Study, frame: Frame, scale: Scale, machine: str = "") -> dict
         "paper": study.paper,
         "facts": facts(study, frame, scale, machine),
         "claims": [vars(c) for c in claims(study, frame, scale)],
-        "cells": _by_task(frame[frame["name"].isin(used)], frame),
+        "cells": _by_task(frame[frame["metric"].isin(used)], frame),
     }
 
 
 def _by_task(values: Frame, frame: Frame) -> list[dict[str, Any]]:
     found: dict[Any, dict[str, float]] = {}
-    for key, name, value in zip(_keys(values), values["name"], values["value"], strict=True):
+    for key, name, value in zip(_keys(values), values["metric"], values["value"], strict=True):
         found.setdefault(key, {})[name] = value
     done, labels = tasks(frame), labels_of(frame)
     return [

@@ -18,7 +18,7 @@ class Column:
     """A value of the frame."""
 
     name: str
-    """METRIC.PART@REPRESENTATION, as in the frame's column of that name."""
+    """The frame's `metric`: BASE.PART@REPRESENTATION."""
     heading: str
     published: Mapping[tuple[Label, ...], float] = field(default_factory=dict[tuple[Label, ...], float])
     """The paper's own figures, by the labels of the row; shown as the paper's."""

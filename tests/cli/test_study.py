@@ -277,7 +277,7 @@ def test_a_study_file_from_the_example(tmp_path: Path) -> None:
     result = call("run", "mine.yaml", "--scale", "smoke", "--engine", "here", "--only", "method=vae")
     assert result.exit_code == 0
     assert "1 of 3 tasks done; seeds 0" in result.output
-    (row,) = json.loads(said("query", "SELECT study, scale, value FROM results WHERE name='mig'", "--json"))
+    (row,) = json.loads(said("query", "SELECT study, scale, value FROM results WHERE metric='mig'", "--json"))
     assert (row["study"], row["scale"]) == ("mine", "smoke")
     assert f"| vae | {row['value']:.3f} |" in result.output
 

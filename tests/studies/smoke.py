@@ -108,7 +108,7 @@ def _written(study: Study, frame: pd.DataFrame, folder: Path) -> None:
     assert [cell["cell"] for cell in body["cells"]] == done
     used = {c.name for t in study.tables(frame) for c in t.columns}
     for cell in body["cells"]:
-        assert set(cell["values"]) == used & {*frame[frame["task"] == cell["cell"]]["name"]}
+        assert set(cell["values"]) == used & {*frame[frame["task"] == cell["cell"]]["metric"]}
     assert all(claim["holds"] is None for claim in body["claims"])
     assert study.name in (folder / "tables.md").read_text()
 

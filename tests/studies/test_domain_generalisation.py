@@ -31,7 +31,7 @@ def test_the_mean_over_angles_by_seed() -> None:
 def test_a_seed_with_an_angle_missing_has_no_mean() -> None:
     gone = (ROWS["seed"] == 2) & (ROWS["angle"] == 75) & (ROWS["method"] == "RecurD")
     last = seeds(select(over_angles(ROWS[~gone]), method="RecurD"), 2)
-    assert set(last["name"]) == {"angle 0"}
+    assert set(last["metric"]) == {"angle 0"}
     assert [c.holds for c in domain_claims(ROWS[~gone])] == [None, None]  # two seeds are too few
 
 

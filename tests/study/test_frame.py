@@ -16,7 +16,7 @@ def test_one_row_for_each_value_with_its_labels_and_the_parts_of_its_name():
     assert frame[["study", "scale", "task", "seed", "method", "label.seed"]].drop_duplicates().values.tolist() == [
         ["mine", "laptop", "d", 3, "a", "label"]
     ]
-    assert frame[["name", "metric", "part", "representation", "value"]].values.tolist() == [
+    assert frame[["metric", "base", "part", "representation", "value"]].values.tolist() == [
         ["mig", "mig", "", "mean", 0.5],
         ["dci.completeness@sample", "dci", "completeness", "sample", 0.25],
     ]
@@ -57,7 +57,7 @@ def test_groups_keep_the_order_and_select_wants_every_label():
     assert list(groups(frame, "method")) == [("b",), ("a",)]
     assert groups(frame, "method", "D")["a", 10]["value"].tolist() == [0.2, 0.3, 0.5]
     assert list(groups(A, "nothing")) == [("",)]
-    assert select(frame, method="b", D=10)["name"].tolist() == ["mig", "sap"]
+    assert select(frame, method="b", D=10)["metric"].tolist() == ["mig", "sap"]
     assert len(select(frame, method="b", D=20)) == 0
     assert type(next(iter(groups(frame, "D")))[0]) is int  # a label stays Python's own
 

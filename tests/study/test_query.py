@@ -13,7 +13,7 @@ from hatchel.study.engines.local import Here
 from hatchel.study.query import query
 from hatchel.study.runner import run_tasks
 from hatchel.study.store import Store
-from hatchel.study.task import Case
+from hatchel.study.task import Case, Result
 from tests.study.coin import Coin, Metal
 
 LABELS = {0.25: "unfair", 0.5: "fair"}
@@ -42,7 +42,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_rows_are_the_records(store: Store) -> None:
-    rows = found(store, "SELECT study, scale, task, seed, name, value, seconds, finished FROM results")
+    rows = found(store, "SELECT study, scale, task, seed, metric, value, seconds, finished FROM results")
     expected = []
     for digest in store.digests():
         record = store.record(digest)
@@ -62,7 +62,7 @@ def test_labels_and_fields_are_columns(store: Store) -> None:
         ("unfair", "UNFAIR", 0.25, 2.0, '["copper"]', 0),
     ]
     assert list(query(store, "SELECT * FROM results LIMIT 0").columns) == [
-        "study", "scale", "task", "seed", "method", "bias", "Hue", "name", "metric", "part", "representation", "value",
+        "study", "scale", "task", "seed", "method", "bias", "Hue", "metric", "base", "part", "representation", "value",
         "low", "high", "n", "seconds", "finished", "config", "task.bias", "broken", "kind", "metal.alloy",
         "metal.weight",
     ]  # fmt: skip
@@ -81,6 +81,16 @@ def test_an_aggregate_equals_numpys(store: Store) -> None:
         values = np.array([r["values"]["heads"] for r in kept])
         assert (mean, count, largest) == (pytest.approx(values.mean()), len(values), values.max())
     assert len(rows) == 2
+
+
+def test_a_metric_alone_is_the_score_itself_as_in_0_1(store: Store) -> None:
+    task = Coin(seed=20)
+    values = {"mig": 0.3, "mig.gap": 0.1, "mig@sample": 0.2, "mig.gap@sample": 0.05}
+    store.write(task, Result(values), 1.0)
+    sql = f"SELECT value FROM results WHERE task='{task.digest()}' AND "
+    assert found(store, f"{sql} metric='mig'") == [(0.3,)]
+    assert found(store, f"{sql} base='mig' AND part='gap' ORDER BY value") == [(0.05,), (0.1,)]
+    assert found(store, f"{sql} base='mig' AND part='' AND representation='sample'") == [(0.2,)]
 
 
 def test_a_new_record_is_seen(store: Store) -> None:

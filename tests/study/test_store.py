@@ -33,7 +33,7 @@ def kept(store: Store, cell: Toy) -> Toy:
 def test_a_record_comes_back_bit_for_bit_with_its_cell_and_labels(store: Store) -> None:
     cell = kept(store, toy())
     frame = Store(store.folder).frame_of([Case({"method": "toy"}, cell), Case({"method": "none"}, toy(seed=3))])
-    columns = ["method", "seed", "task", "name", "value", "details", "seconds"]
+    columns = ["method", "seed", "task", "metric", "value", "details", "seconds"]
     assert frame[columns].values.tolist() == [["toy", 2, cell.digest(), "root", math.pi, {"curve": [1, 2]}, 1.5]]
     assert store.record(cell.digest())["cell"] == {
         "kind": "toy",
