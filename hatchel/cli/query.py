@@ -23,8 +23,8 @@ def query(
     """Query a store in SQL. The connection is read-only: no statement can change anything, so none needs escaping.
 
     `results` has a row for each value of each task of each study: study, scale, task, seed, the labels (method, ...),
-    metric (mig, dci.completeness@sample) and its parts base, part, representation, value, seconds, finished and every field
-    of the configuration ("run.latent.dim"). `Study.load(NAME).frame()` is the same in Python.
+    metric (mig, dci.completeness@sample) and its parts base, part, representation, value, seconds, finished and every
+    field of the configuration ("run.latent.dim"). `Study.load(NAME).frame()` is the same in Python.
 
     [bold]hatchel study query "SELECT method, avg(value), count(*) FROM results WHERE metric='mig' GROUP BY method"[/]
     """

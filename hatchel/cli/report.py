@@ -72,8 +72,7 @@ def _several(
     from hatchel.core.files import write_text
     from hatchel.report.figure_export import write_animations, write_figures
     from hatchel.study.comparison import compare
-    from hatchel.study.comparison_figures import comparison_panels
-    from hatchel.study.comparison_page import comparison_page
+    from hatchel.study.comparison_page import comparison_page, comparison_panels
 
     comparison = compare(runs, items=items, seed=seed, bootstrap=bootstrap, log=print)
     panels = comparison_panels(comparison)

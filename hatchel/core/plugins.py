@@ -13,6 +13,12 @@ from pathlib import Path
 
 from hatchel.core.errors import HatchelError
 
+MOVED = {
+    "hatchel.study.cell": "; since 0.2 write: from hatchel.study.task import Task, Result, Workspace "
+    "(were Cell, Record, Place)"
+}
+"""What a plug-in of 0.1 imported, and what to write now."""
+
 
 @functools.cache
 def load_installed() -> None:
@@ -40,7 +46,7 @@ def load_file(path: Path) -> None:
         raise
     except ModuleNotFoundError as error:
         ours = str(error.name).startswith("hatchel.")
-        remedy = "; since 0.2 write: from hatchel import Term, Metric, ..." if ours else ""
+        remedy = MOVED.get(str(error.name), "; since 0.2 write: from hatchel import Term, Metric, ...") if ours else ""
         raise HatchelError(f"--plugin {path}: {error}{remedy}") from error
     except Exception as error:
         raise HatchelError(f"--plugin {path}: {type(error).__name__}: {error}") from error

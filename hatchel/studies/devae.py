@@ -89,7 +89,6 @@ def diffusion_grid(scale: Scale) -> Grid:
 
 def information_over_training(frame: Frame) -> dict[str, Any]:
     """A panel a method, a line a factor."""
-    from hatchel.report.figures import LEGEND
     from hatchel.study.figures import COLOURS, grid_of
 
     def panel(axes: Any, group: Frame) -> None:
@@ -104,12 +103,10 @@ def information_over_training(frame: Frame) -> dict[str, Any]:
     panels = {str(m): group for (m,), group in found if "history" in group["details"].iloc[0]}
     if not panels:
         return {}
-    figure = grid_of(panels, panel, across=len(panels), height=2.6, width=9.0)
+    figure = grid_of(panels, panel, across=len(panels), height=2.6, width=9.0, legend=6)
     top = max(axes.get_ylim()[1] for axes in figure.axes)
     for axes in figure.axes:
         axes.set_ylim(0, top)  # to be compared
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, **LEGEND)
     return {"Information about each factor over training": figure}
 
 

@@ -20,7 +20,7 @@ from hatchel.study.claims import Claim, higher
 from hatchel.study.frame import Frame, select, wide
 from hatchel.study.grid import Grid, Scale, axis, metrics
 from hatchel.study.study import Study, register
-from hatchel.study.table import Column, Table, table
+from hatchel.study.table import Column
 from hatchel.study.task import Case, Result, Task, Workspace
 from hatchel.training.model import System
 from hatchel.training.spec import RunSpec
@@ -137,19 +137,6 @@ def objectives_grid(scale: Scale) -> Grid:
     return Grid(tuple(cases), 1, f"one batch of 32 images, {size.get('draws', 400)} draws of the noise", seeded=False)
 
 
-def objectives_tables(frame: Frame) -> list[Table]:
-    """Weights on rec, I(x;z), TC, sum_d KL_d; both values."""
-    columns = (
-        Column("own", "its own objective", digits=4),
-        Column("basis", "weighted basis", digits=4),
-        Column("error", "standard error of the difference", digits=4),
-        Column("mi", "I(x;z)", digits=2),
-        Column("tc", "TC", digits=2),
-        Column("dw", "sum KL_d", digits=2),
-    )
-    return [table("Nats an image; weights on rec, I(x;z), TC, sum KL_d", frame, ("method", "weights"), columns)]
-
-
 def objectives_claims(frame: Frame) -> list[Claim]:
     """Each row of the tables; a KL in closed form meets a sampled one up to its standard error."""
     found = wide(frame, ("difference", "error")).dropna(subset=["difference", "error"])
@@ -170,7 +157,16 @@ register(Study(
     about="Objectives of RecurD and HFVAE as weights on reconstruction, I(x;z), TC and dimension-wise KL.",
     paper="Esmaeili et al. 2019, Table 1, Chen et al. 2022, Table 1",
     grid=objectives_grid,
-    tables=objectives_tables,
+    title="Nats an image; weights on rec, I(x;z), TC, sum KL_d",
+    columns=(
+        Column("own", "its own objective", digits=4),
+        Column("basis", "weighted basis", digits=4),
+        Column("error", "standard error of the difference", digits=4),
+        Column("mi", "I(x;z)", digits=2),
+        Column("tc", "TC", digits=2),
+        Column("dw", "sum KL_d", digits=2),
+    ),
+    contrast="",
     figures=lambda frame: {},
     claims=objectives_claims,
 ))  # fmt: skip

@@ -10,10 +10,8 @@ import numpy as np
 from hatchel.data.mnist import MNIST, FashionMNIST, PrunedMNIST
 from hatchel.data.source import Source
 from hatchel.methods.resolve import resolve
+from hatchel.studies.digits_tasks import FEATURES, OFF, Digits, Strokes, ZeroShot
 from hatchel.studies.hfvae import scores_grid
-from hatchel.studies.tasks.digits import OFF, Digits
-from hatchel.studies.tasks.strokes import Strokes
-from hatchel.studies.tasks.zero_shot import FEATURES, ZeroShot
 from hatchel.study.claims import Claim, higher, inside, near
 from hatchel.study.frame import Frame, groups, paired, select, tasks, values
 from hatchel.study.grid import Grid, Scale, metrics
@@ -71,21 +69,6 @@ def discrete_grid(scale: Scale) -> Grid:
     return Grid(tuple(cases), SEEDS[scale], NOTE[scale])
 
 
-def discrete_tables(frame: Frame) -> list[Table]:
-    """Accuracy with what it is worth: how sure the classes are."""
-    columns = (
-        Column("clustering", "clustering accuracy"),
-        Column("clustering.nmi", "NMI"),
-        Column("confidence", "mean top class probability"),
-        Column("kept", "digit kept along style"),
-        Column("judge", "judge's own accuracy"),
-        Column("unused", "dimensions with I < 0.05", digits=1),
-        Column("between", "with I from 0.05 to 0.5", digits=1),
-        Column("reconstruction", "reconstruction (nats)", digits=1),
-    )
-    return [table("Discrete variable and style", frame, ("data", "method"), columns)]
-
-
 def discrete_figures(frame: Frame) -> dict[str, Any]:
     """Traversals of the first seed, and the information of every dimension."""
     from hatchel.report.style import ACCENT
@@ -133,7 +116,18 @@ register(Study(
     about="Clustering accuracy and NMI of the discrete variable, and whether a traversal of style keeps the digit.",
     paper="Esmaeili et al. 2019, §6.3, Figs. 5-7",
     grid=discrete_grid,
-    tables=discrete_tables,
+    title="Discrete variable and style",
+    columns=(
+        Column("clustering", "clustering accuracy"),
+        Column("clustering.nmi", "NMI"),
+        Column("confidence", "mean top class probability"),
+        Column("kept", "digit kept along style"),
+        Column("judge", "judge's own accuracy"),
+        Column("unused", "dimensions with I < 0.05", digits=1),
+        Column("between", "with I from 0.05 to 0.5", digits=1),
+        Column("reconstruction", "reconstruction (nats)", digits=1),
+    ),
+    contrast="",
     figures=discrete_figures,
     claims=discrete_claims,
 ))  # fmt: skip
@@ -253,20 +247,8 @@ def zero_shot_grid(scale: Scale) -> Grid:
     return Grid(tuple(cases), SEEDS[scale], f"{NOTE[scale]}; a quarter of 7s and 0s removed".removeprefix("; "))
 
 
-def zero_shot_tables(frame: Frame) -> list[Table]:
-    """The error on removed and on kept sevens and zeros, and whether the code tells them apart."""
-    columns = (
-        Column("removed", "thick 7s, narrow 0s (nats)", digits=1),
-        Column("kept", "the other 7s and 0s (nats)", digits=1),
-        Column("gap", "gap", digits=1),
-        *(Column(f"told apart: {name}", f"{name}: told apart (AUC)") for name in FEATURES),
-    )
-    return [table("Reconstruction error, and the feature's values", frame, ("method", "trained on"), columns)]
-
-
 def zero_shot_figures(frame: Frame) -> dict[str, Any]:
     """Removed images with what each model makes of them; and histograms of the feature's values."""
-    from hatchel.report.figures import LEGEND
     from hatchel.report.pictures import rows_figure
     from hatchel.report.style import ACCENT, OTHERS
     from hatchel.study.figures import grid_of
@@ -286,10 +268,8 @@ def zero_shot_figures(frame: Frame) -> dict[str, Any]:
         axes.set_yticks([])
 
     panels = {f"{name}: {f}": r["histograms"][f] for name, r in first.items() for f in FEATURES}
-    figure = grid_of(panels, histogram, across=len(FEATURES), height=1.7, width=9.0)
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, **LEGEND)
-    result["Values of the feature"] = figure
-    return result
+    figure = grid_of(panels, histogram, across=len(FEATURES), height=1.7, width=9.0, legend=2)
+    return {**result, "Values of the feature": figure}
 
 
 def zero_shot_claims(frame: Frame) -> list[Claim]:
@@ -312,7 +292,14 @@ register(Study(
     about="Train without the thick sevens and narrow zeros, then reconstruct them; beside a model that saw them.",
     paper="Esmaeili et al. 2019, Fig. 9",
     grid=zero_shot_grid,
-    tables=zero_shot_tables,
+    title="Reconstruction error, and the feature's values",
+    columns=(
+        Column("removed", "thick 7s, narrow 0s (nats)", digits=1),
+        Column("kept", "the other 7s and 0s (nats)", digits=1),
+        Column("gap", "gap", digits=1),
+        *(Column(f"told apart: {name}", f"{name}: told apart (AUC)") for name in FEATURES),
+    ),
+    contrast="",
     figures=zero_shot_figures,
     claims=zero_shot_claims,
 ))  # fmt: skip

@@ -175,7 +175,6 @@ def depth_grid(scale: Scale) -> Grid:
 
 def terms_over_training(frame: Frame) -> dict[str, Any]:
     """A panel a term."""
-    from hatchel.report.figures import LEGEND
     from hatchel.study.figures import COLOURS, grid_of
 
     drawn = {
@@ -195,10 +194,7 @@ def terms_over_training(frame: Frame) -> dict[str, Any]:
 
     if not names:
         return {}
-    figure = grid_of({n: n for n in names}, panel, across=2, height=2.2)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, **LEGEND)
-    return {"Terms over training": figure}
+    return {"Terms over training": grid_of({n: n for n in names}, panel, across=2, height=2.2, legend=3)}
 
 
 def depth_claims(frame: Frame) -> list[Claim]:

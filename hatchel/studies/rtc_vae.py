@@ -7,15 +7,54 @@ from typing import Any
 
 import numpy as np
 
+from hatchel.core.spec import Count
 from hatchel.studies.common import NETWORK, Budget, budget, critic, note, sprites
-from hatchel.studies.tasks.paired import Paired
 from hatchel.study.claims import Claim, higher, inside, lower
 from hatchel.study.frame import Frame, select, tasks, values, with_value
 from hatchel.study.grid import Grid, Scale, axis, metrics
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
-from hatchel.study.task import Case
+from hatchel.study.task import Case, Result, Task, Workspace
 from hatchel.study.trained import Trained
+from hatchel.training.spec import RunSpec
+
+
+class Paired(Task):
+    """Means and samples of the coordinates whose means vary most, with the factor that one of them knows best.
+
+    `r2` is the largest R² between a coordinate and a factor: the colour of the points (RTC-VAE 2020, Figs. 5 to 7).
+    """
+
+    run: RunSpec
+    """What is trained; its seed is the task's."""
+    items: Count = 600
+    """Points."""
+    coordinates: Count = 4
+    """Rows and columns of the grid."""
+
+    def compute(self, workspace: Workspace) -> Result:
+        from hatchel.evaluation.evaluation import encodings
+        from hatchel.report.fits import squared_correlations
+
+        run = Trained(seed=self.seed, run=self.run).trained(workspace)
+        found = encodings(run, self.items, seed=0)
+        data = run.data
+        factors = data.factors(found.items)
+        assert factors is not None
+        assert data.space is not None
+        chosen = np.argsort(-found.mean.var(axis=0), kind="stable")[: self.coordinates]
+        means, samples = (codes[:, chosen].astype(np.float64) for codes in (found.mean, found.sample))
+        known = np.stack([squared_correlations(means, f.astype(np.float64)) for f in factors.T])  # (factors, rows)
+        best = int(known.max(axis=1).argmax())
+        details: dict[str, Any] = {
+            "coordinates": chosen.tolist(),
+            "means": means.round(3).tolist(),
+            "samples": samples.round(3).tolist(),
+            "factor": data.space.names[best],
+            "values": factors[:, best].tolist(),
+        }
+        return Result({"r2": float(known.max())}, details)
+
 
 PAPER = Budget(steps=300_000, seeds=10, batch_size=500)
 STRENGTHS = {"smoke": (10,), "laptop": (10, 50), "paper": (2, 6, 10, 20, 50)}

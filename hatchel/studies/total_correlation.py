@@ -13,7 +13,7 @@ from hatchel.metrics import gaussian_tc
 from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.objective.estimators.estimator import Density
 from hatchel.objective.estimators.minibatch import MSS
-from hatchel.studies.tasks.tc_benchmark import TCBenchmark, correlation_of
+from hatchel.studies.tc_benchmark import TCBenchmark, correlation_of
 from hatchel.study.claims import Claim, inside
 from hatchel.study.frame import Frame, estimate, groups, select, tasks, values, wide, with_value
 from hatchel.study.grid import Grid, Scale
@@ -61,13 +61,14 @@ def dimension_claims(frame: Frame) -> list[Claim]:
     return result
 
 
-DIMENSION_COLUMNS = (Column("tc", "estimated TC", PUBLISHED, 2), Column("truth", "true TC", TRUTH, 2))
 register(Study(
     name="tc-dimension",
     about="TC by FactorVAE's discriminator after 2,000 updates against -D/4 log(1 - rho^2), for D = 10, 100, 1000.",
     paper="Wu et al. 2023, Table 1",
     grid=dimension_grid,
-    tables=lambda frame: [table("Total correlation in nats", frame, ("D", "rho"), DIMENSION_COLUMNS)],
+    title="Total correlation in nats",
+    columns=(Column("tc", "estimated TC", PUBLISHED, 2), Column("truth", "true TC", TRUTH, 2)),
+    contrast="",
     figures=lambda frame: {},
     claims=dimension_claims,
 ))  # fmt: skip
@@ -101,7 +102,6 @@ def estimators_tables(frame: Frame) -> list[Table]:
 
 def estimators_figures(frame: Frame) -> dict[str, Any]:
     """One panel a dimension, as in the paper."""
-    from hatchel.report.figures import LEGEND
     from hatchel.report.style import INK, SMALL
     from hatchel.study.figures import COLOURS, grid_of
 
@@ -124,10 +124,7 @@ def estimators_figures(frame: Frame) -> dict[str, Any]:
         axes.set_ylabel("TC, nats")
 
     panels = {f"D = {dim}": group for (dim,), group in groups(frame, "D").items()}
-    figure = grid_of(panels, panel, across=2, height=2.3)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, **LEGEND)
-    return {"TC by estimator": figure}
+    return {"TC by estimator": grid_of(panels, panel, across=2, height=2.3, legend=3)}
 
 
 def estimators_claims(frame: Frame) -> list[Claim]:
@@ -325,16 +322,19 @@ def bound_claims(frame: Frame) -> list[Claim]:
     ]  # fmt: skip
 
 
-BOUND_COLUMNS = (
-    Column("mean", "TC of means"), Column("mean truth", "the same, exact"),
-    Column("sample", "TC of samples", digits=4), Column("sample truth", "the same, exact", digits=4),
-)  # fmt: skip
 register(Study(
     name="tc-bound",
     about="TC of the means grows without bound as they become dependent; TC of the noisy samples does not.",
     paper="Cheng et al. 2020, Thm. 1, Fig. 1",
     grid=bound_grid,
-    tables=lambda frame: [table("Total correlation in nats", frame, ("epsilon",), BOUND_COLUMNS)],
+    title="Total correlation in nats",
+    columns=(
+        Column("mean", "TC of means"),
+        Column("mean truth", "the same, exact"),
+        Column("sample", "TC of samples", digits=4),
+        Column("sample truth", "the same, exact", digits=4),
+    ),
+    contrast="",
     figures=bound_figures,
     claims=bound_claims,
 ))  # fmt: skip

@@ -160,8 +160,10 @@ def heat(
     return figure
 
 
-def grid_of(panels: Mapping[str, Any], each: Any, across: int = 3, height: float = 2.0, width: float = WIDTH) -> Figure:
-    """A panel for each entry: `each(axes, entry)` draws it, its name is the title."""
+def grid_of(
+    panels: Mapping[str, Any], each: Any, across: int = 3, height: float = 2.0, width: float = WIDTH, legend: int = 0
+) -> Figure:
+    """A panel for each entry: `each(axes, entry)` draws it, its name is the title; `legend` names so many a line."""
     down = -(-len(panels) // across)
     figure = new_figure(height * down, width)
     all_axes = list(figure.subplots(down, across, squeeze=False).flat)
@@ -171,6 +173,8 @@ def grid_of(panels: Mapping[str, Any], each: Any, across: int = 3, height: float
         axes.set_title(name, loc="left", color=INK, fontsize=SMALL, pad=4)
     for axes in all_axes[len(panels) :]:
         axes.set_visible(False)
+    if legend:
+        figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=legend, **LEGEND)
     return figure
 
 

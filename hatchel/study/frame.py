@@ -1,8 +1,8 @@
 """The frame: what a study's tasks found as one tidy pandas table, a row for every value.
 
 Columns: study, scale, task (its digest), seed; the study's labels by their names (`label.NAME` where another column has
-that name); metric, which is BASE.PART@REPRESENTATION as in the records (`mig`, `dci.completeness@sample`), and the three
-apart (part is empty for the score itself, representation is `mean` for the posterior means); value; low, high and n of its interval, where the
+that name); metric, which is BASE.PART@REPRESENTATION as in the records, and the three apart (part is empty for the
+score itself, representation is `mean` for the posterior means); value; low, high and n of its interval, where the
 record has one; seconds, which the task took; details, the task's curves and matrices (the same object in all its rows).
 """
 

@@ -48,7 +48,7 @@ class Study:
     """Authors and year, and the table or figure."""
     title: str = "Mean over seeds with a 95 % interval"
     contrast: str = "method"
-    """The label whose values are held against its first."""
+    """The label whose values are held against its first; empty: no table of differences."""
     trade: tuple[str, str] | None = ("reconstruction", "mig")
     """Two values drawn against each other; the second is the score by which methods are held against each other."""
     tables: Callable[[Frame], list[Table]] = _standard
@@ -61,6 +61,12 @@ class Study:
     """Of a study from a file, its path."""
     store: Path | None = None
     """Where its records are; else ./studies, else the published ones."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        raise HatchelError(
+            f"{cls.__name__}: a study is no class since 0.2; write: register(Study(name=..., about=..., grid=..., "
+            "columns=...)), as in docs/studies.md"
+        )
 
     def __post_init__(self) -> None:
         if self.tables is _standard:
@@ -128,7 +134,7 @@ class Study:
 
     def _tables(self, frame: Frame) -> list[Table]:
         """One by all labels; then each method less the first."""
-        found = differences(frame, self.contrast, self.columns, self.score)
+        found = differences(frame, self.contrast, self.columns, self.score) if self.contrast else None
         return [table(self.title, frame, labels_of(frame), self.columns), *([found] if found else [])]
 
     def _figures(self, frame: Frame) -> Mapping[str, Any]:

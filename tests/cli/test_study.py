@@ -108,7 +108,7 @@ def test_a_run_says_what_it_shows() -> None:
     assert len(Store("studies").digests()) == 6
 
 
-def test_done_cells_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_done_tasks_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     coins("--seeds", "2")
 
     def never(self: Coin, workspace: Any) -> Any:
@@ -118,7 +118,7 @@ def test_done_cells_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> N
     assert "4 of 4 tasks done" in said("run", "test-coins", "--engine", "here", "--seeds", "2", "--quiet")
 
 
-def test_failed_cells_are_listed_and_retried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_tasks_are_listed_and_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BROKEN, "unfair", True)
     result = coins("--seeds", "2", "--store", "mine")
     assert result.exit_code == 1
@@ -135,7 +135,7 @@ def test_failed_cells_are_listed_and_retried(monkeypatch: pytest.MonkeyPatch) ->
     assert coins("--seeds", "2", "--store", "mine", "--retry").exit_code == 0
 
 
-def test_dry_run_prints_cells_and_time_and_computes_nothing(tmp_path: Path) -> None:
+def test_dry_run_prints_tasks_and_time_and_computes_nothing(tmp_path: Path) -> None:
     text = said("run", "test-coins", "--engine", "here", "--seeds", "2", "--dry-run")
     digest = Coin(seed=1, bias=0.25).digest()
     assert re.search(rf"unfair +1 +1 +{digest} +waiting", text)

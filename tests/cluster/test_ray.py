@@ -1,4 +1,4 @@
-"""Cells as tasks of Ray, started here or reached at an address."""
+"""Tasks as tasks of Ray, started here or reached at an address."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_records_are_those_of_this_process(tmp_path: Path) -> None:
     assert same.records(Ray(workers=2), tmp_path, cells) == same.records(Here(), tmp_path, cells)
 
 
-def test_a_cell_that_kills_its_worker_is_given_up(tmp_path: Path) -> None:
+def test_a_task_that_kills_its_worker_is_given_up(tmp_path: Path) -> None:
     log, store = tmp_path / "log", Store(tmp_path / "store")
     cells = [Toy(seed=i, log=str(log), act=act) for i, act in enumerate(("die", "compute"))]
     tally = run_tasks(cells, store, Ray(workers=1), plugins=[plugin(tmp_path)])

@@ -1,4 +1,4 @@
-"""Cells as jobs of a real Slurm, and a data-parallel training run in one."""
+"""Tasks as jobs of a real Slurm, and a data-parallel training run in one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_records_are_those_of_this_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("slurm")
-def test_a_cell_that_kills_its_job_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_kills_its_job_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "GRACE", 3.0)
     log, store = tmp_path / "log", Store(tmp_path / "store")
     cells = [Toy(seed=i, log=str(log), act=act) for i, act in enumerate(("die", "compute"))]
@@ -49,7 +49,7 @@ def test_a_cell_that_kills_its_job_is_given_up(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("slurm")
-def test_a_job_whose_time_is_up_is_queued_again_and_one_that_nobody_waits_for_is_cancelled(tmp_path: Path) -> None:
+def test_a_job_whose_time_is_up_is_queued_again_and_one_that_nobody_waits_for_is_cantasked(tmp_path: Path) -> None:
     log, gate, store = tmp_path / "log", tmp_path / "gate", Store(tmp_path / "store")
     cells = [Toy(seed=0, log=str(log), gate=str(gate))]
     words = {"kind": "slurm", "folder": str(tmp_path / "jobs"), "minutes": 5, "memory": 1}

@@ -167,6 +167,12 @@ def test_bad_plugins_are_named(tmp_path: Path) -> None:
     (tmp_path / "old.py").write_text("from hatchel.terms.term import Term")
     with pytest.raises(HatchelError, match=r"No module named 'hatchel.terms'; since 0.2 write: from"):
         load_file(tmp_path / "old.py")
+    (tmp_path / "older.py").write_text("from hatchel.study.cell import Cell")
+    with pytest.raises(HatchelError, match=r"'hatchel.study.cell'; since 0.2 write: from hatchel.study.task"):
+        load_file(tmp_path / "older.py")
+    (tmp_path / "study.py").write_text("from hatchel.study.study import Study\nclass X(Study, kind='x'): pass")
+    with pytest.raises(HatchelError, match=r"X: a study is no class since 0.2; write: register\(Study\(name"):
+        load_file(tmp_path / "study.py")
     (tmp_path / "bad.py").write_text("1/0")
     with pytest.raises(HatchelError, match=r"bad\.py: ZeroDivisionError"):
         load_file(tmp_path / "bad.py")

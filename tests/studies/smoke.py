@@ -42,7 +42,7 @@ def named(name: str) -> Study:
 
 
 def builds(name: str) -> None:
-    """At every scale: words for it, cells that are told apart by labels and seed, JSON that gives the cell back."""
+    """At every scale: words for it, tasks that are told apart by labels and seed, JSON that gives the task back."""
     study = named(name)
     assert study.paper
     for scale in SCALES:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hatchel.studies.recurd_digits import domain_claims, over_angles
-from hatchel.studies.tasks.classified import SHARES, accuracy
+from hatchel.studies.recurd_digits import SHARES, accuracy, domain_claims, over_angles
 from hatchel.study.frame import select, values
 from tests.study.made import both, rows, seeds
 

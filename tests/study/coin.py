@@ -1,4 +1,4 @@
-"""A cell that costs nothing, for tests of what is around cells."""
+"""A task that costs nothing, for tests of what is around tasks."""
 
 from __future__ import annotations
 

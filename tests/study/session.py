@@ -19,7 +19,7 @@ from hatchel.study.task import Task
 
 
 def start(store: Path, engine: str | dict, cells: Sequence[Task], plugin: Path) -> subprocess.Popen[str]:
-    """Begin a study of these cells; its standard output ends with the tally."""
+    """Begin a study of these tasks; its standard output ends with the tally."""
     words = [str(store), json.dumps(engine), json.dumps([to_dict(cell) for cell in cells]), str(plugin)]
     command = [sys.executable, str(Path(__file__)), *words]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

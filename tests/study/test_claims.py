@@ -73,7 +73,7 @@ def test_inside_is_decided_by_the_interval_of_the_mean(values, limits, holds):
     assert f"{len(values)} seeds" in claim.evidence
 
 
-def test_inside_without_cells():
+def test_inside_without_tasks():
     assert inside("It is.", [], 0, 1).evidence == "not run"
     assert inside("It is.", [0.5], 0, 1).evidence == "0.5; 1 seed, too few to decide"
 

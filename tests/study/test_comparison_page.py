@@ -8,8 +8,7 @@ import pytest
 
 from hatchel.report.findings import Findings
 from hatchel.study.comparison import Comparison, Group, estimate, grouped
-from hatchel.study.comparison_figures import comparison_panels
-from hatchel.study.comparison_page import comparison_page, score_rows
+from hatchel.study.comparison_page import comparison_page, comparison_panels, score_rows
 from hatchel.study.frame import select, values
 from hatchel.training.events import read_events
 from hatchel.training.run import TrainedRun

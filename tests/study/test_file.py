@@ -51,7 +51,7 @@ def test_the_example_is_a_file_that_reads(tmp_path: Path) -> None:
     assert [e.labels["method"] for e in study.tasks("laptop", 1)] == ["vae", "beta-VAE beta=4", "beta-VAE beta=16"]
 
 
-def test_the_example_of_the_docs_has_as_many_cells_as_they_say(tmp_path: Path) -> None:
+def test_the_example_of_the_docs_has_as_many_tasks_as_they_say(tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
     block = text[text.index("    name: my-comparison") :].split("\n\n")[0]
     study = Study.load(written(tmp_path, textwrap.dedent(block)))

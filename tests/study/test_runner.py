@@ -45,7 +45,7 @@ def gate(tmp_path: Path) -> Path:
 
 
 def undisturbed(folder: Path, cells: list[Any]) -> dict[str, Any]:
-    """The table of the same cells computed in peace."""
+    """The table of the same tasks computed in peace."""
     other = Store(folder / "undisturbed")
     assert run_tasks(cells, other, Here()).done == len(cells)
     return table(other)
@@ -58,7 +58,7 @@ def end(*runners: subprocess.Popen[str]) -> None:
 
 
 class TestInThisProcess:
-    def test_equal_cells_are_computed_once_and_done_ones_never_again(self, store: Store, log: Path) -> None:
+    def test_equal_tasks_are_computed_once_and_done_ones_never_again(self, store: Store, log: Path) -> None:
         cells = [Toy(seed=seed, log=str(log)) for seed in (0, 1, 0)]
         found = run_tasks(cells, store, Here())
         assert (found.total, found.done, found.failed, found.skipped, found.finished) == (2, 2, 0, 0, 2)
@@ -66,7 +66,7 @@ class TestInThisProcess:
         assert (again.total, again.done, again.skipped, again.finished) == (3, 3, 2, 1)
         assert computed(log) == [0, 1, 2]
 
-    def test_a_failed_cell_does_not_stop_the_others_and_is_retried_only_on_request(
+    def test_a_failed_task_does_not_stop_the_others_and_is_retried_only_on_request(
         self, store: Store, log: Path
     ) -> None:
         cells = [Toy(seed=0, log=str(log), act="raise"), Toy(seed=1, log=str(log))]
@@ -76,7 +76,7 @@ class TestInThisProcess:
             assert computed(log) == expected
         assert store.error(cells[0].digest()) == "ZeroDivisionError: one over nothing"
 
-    def test_progress_is_told_cell_by_cell(self, store: Store, log: Path) -> None:
+    def test_progress_is_told_task_by_task(self, store: Store, log: Path) -> None:
         heard: list[tuple[int, int, bool]] = []
 
         def on_progress(tally: Tally) -> None:
@@ -110,7 +110,7 @@ class TestInThisProcess:
 
 
 class TestKilled:
-    def test_a_cell_that_kills_its_worker_is_given_up_and_the_rest_goes_on(
+    def test_a_task_that_kills_its_worker_is_given_up_and_the_rest_goes_on(
         self, store: Store, log: Path, tmp_path: Path
     ) -> None:
         acts = ("die", "compute", "compute")
@@ -183,7 +183,7 @@ class TestKilled:
 class TestTwoRunners:
     """One in this process, one in another."""
 
-    def test_each_cell_is_computed_by_one_of_them(self, store: Store, log: Path, gate: Path, tmp_path: Path) -> None:
+    def test_each_task_is_computed_by_one_of_them(self, store: Store, log: Path, gate: Path, tmp_path: Path) -> None:
         cells = [Toy(seed=seed, log=str(log), gate=str(gate)) for seed in range(6)]
         other = session.start(store.folder, "here", cells, plugin(tmp_path))
 

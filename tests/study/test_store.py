@@ -30,7 +30,7 @@ def kept(store: Store, cell: Toy) -> Toy:
     return cell
 
 
-def test_a_record_comes_back_bit_for_bit_with_its_cell_and_labels(store: Store) -> None:
+def test_a_record_comes_back_bit_for_bit_with_its_task_and_labels(store: Store) -> None:
     cell = kept(store, toy())
     frame = Store(store.folder).frame_of([Case({"method": "toy"}, cell), Case({"method": "none"}, toy(seed=3))])
     columns = ["method", "seed", "task", "metric", "value", "details", "seconds"]
@@ -55,7 +55,7 @@ def test_the_status_is_what_the_files_say(store: Store) -> None:
     assert not (store.folder_of(cell.digest()) / "error.json").exists()
 
 
-def test_forgetting_removes_an_error_and_a_note_but_nothing_of_a_cell_somebody_is_at(store: Store) -> None:
+def test_forgetting_removes_an_error_and_a_note_but_nothing_of_a_task_somebody_is_at(store: Store) -> None:
     cell = toy()
     store.write_error(cell, "no reason")
     store.attempt(cell.digest()).write_text("{}")
@@ -114,7 +114,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_at_once(tmp_path: Path) -> 
         Store(tmp_path / "file").create()
 
 
-def test_studies_are_listed_with_their_cells_and_labels(store: Store) -> None:
+def test_studies_are_listed_with_their_tasks_and_labels(store: Store) -> None:
     store.write_study("toys", "smoke", [Case({"method": "toy", "beta": 4}, toy())])
     expected = {"cell": toy().digest(), "seed": 2, "labels": {"method": "toy", "beta": 4}}
     assert store.studies() == [{"study": "toys", "scale": "smoke", "entries": [expected]}]

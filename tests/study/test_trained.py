@@ -47,7 +47,7 @@ def test_values_are_those_of_the_evaluation_of_the_same_run(place, tmp_path):
     assert found.details["curves"] == {}
 
 
-def test_the_seed_is_the_cells(place):
+def test_the_seed_is_the_tasks(place):
     assert cell(seed=1).compute(place).values != cell(seed=2).compute(place).values
 
 
@@ -64,7 +64,7 @@ def test_snapshots_end_where_training_in_one_go_ends_bit_for_bit(place):
     json.dumps(found.details, allow_nan=False)
 
 
-def test_a_snapshot_cell_that_was_killed_goes_on_with_what_it_had_measured(place, monkeypatch):
+def test_a_snapshot_task_that_was_killed_goes_on_with_what_it_had_measured(place, monkeypatch):
     wanted = cell(snapshots=3).compute(Workspace(place.folder / "whole", place.runs))
     evaluated, calls = Trained.evaluated, []
 
@@ -90,7 +90,7 @@ def test_snapshots_of_other_metrics_have_a_run_of_their_own(place):
     assert start != end
 
 
-def test_a_run_with_snapshots_is_there_for_cells_without(place, monkeypatch):
+def test_a_run_with_snapshots_is_there_for_tasks_without(place, monkeypatch):
     found = cell(snapshots=2).compute(place)
     monkeypatch.setattr(hatchel.training.run, "fit", lambda *a, **k: pytest.fail("trained again"))
     elsewhere = Workspace(place.folder.with_name("other"), place.runs)
@@ -102,7 +102,7 @@ def test_more_snapshots_than_steps_are_refused():
         cell(snapshots=7)
 
 
-def test_two_cells_that_measure_one_run_train_it_once(place, monkeypatch):
+def test_two_tasks_that_measure_one_run_train_it_once(place, monkeypatch):
     fit, fitted = hatchel.training.run.fit, []
     monkeypatch.setattr(hatchel.training.run, "fit", lambda *a, **k: (fitted.append(a[4]), fit(*a, **k)))
     first = cell().compute(place)

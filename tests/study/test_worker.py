@@ -34,7 +34,7 @@ def times(store: Store) -> int:
     return len(computed(store.folder.parent / "log"))
 
 
-def test_a_cell_is_computed_once_and_its_record_kept(store: Store) -> None:
+def test_a_task_is_computed_once_and_its_record_kept(store: Store) -> None:
     cell = toy(store)
     assert outcome(store, cell) == outcome(store, cell) == Outcome(cell.digest(), "done")
     assert times(store) == 1
@@ -44,7 +44,7 @@ def test_a_cell_is_computed_once_and_its_record_kept(store: Store) -> None:
     assert sorted(p.name for p in store.folder_of(cell.digest()).iterdir()) == ["lock", "record.json"]
 
 
-def test_a_cell_that_raises_is_recorded_with_its_error_and_not_computed_again(store: Store) -> None:
+def test_a_task_that_raises_is_recorded_with_its_error_and_not_computed_again(store: Store) -> None:
     cell = toy(store, "raise")
     message = "ZeroDivisionError: one over nothing"
     assert outcome(store, cell) == outcome(store, cell) == Outcome(cell.digest(), "failed", message)
@@ -56,7 +56,7 @@ def test_a_record_with_nan_is_a_failure_that_names_the_value(store: Store) -> No
     assert outcome(store, toy(store, "not a number")).message.startswith("root is nan")
 
 
-def test_a_cell_that_another_process_is_at_is_left_to_it(store: Store) -> None:
+def test_a_task_that_another_process_is_at_is_left_to_it(store: Store) -> None:
     cell = toy(store)
     with claimed(store.lock(cell.digest())):
         assert outcome(store, cell) == Outcome(cell.digest(), "elsewhere")
@@ -64,7 +64,7 @@ def test_a_cell_that_another_process_is_at_is_left_to_it(store: Store) -> None:
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_a_full_disk_is_not_the_cells_fault(store: Store, wrapped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_not_the_tasks_fault(store: Store, wrapped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = toy(store, "compute" if wrapped else "fill the disk")
     if wrapped:  # as checkpoints say it
 
@@ -80,7 +80,7 @@ def test_a_full_disk_is_not_the_cells_fault(store: Store, wrapped: bool, monkeyp
     assert outcome(store, toy(store)).status == "done"
 
 
-def test_a_cell_that_killed_its_worker_too_often_is_given_up(store: Store) -> None:
+def test_a_task_that_killed_its_worker_too_often_is_given_up(store: Store) -> None:
     cell = toy(store)
     for died in range(CRASHES):
         store.forget(cell.digest())
@@ -97,7 +97,7 @@ def test_a_cell_that_killed_its_worker_too_often_is_given_up(store: Store) -> No
 
 
 @pytest.mark.parametrize("interruption", [Stopped("saved"), KeyboardInterrupt(), SystemExit(1)])
-def test_an_interrupted_cell_has_neither_failed_nor_crashed(
+def test_an_interrupted_task_has_neither_failed_nor_crashed(
     store: Store, interruption: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def compute(self: Toy, workspace: Workspace) -> Result:
@@ -113,7 +113,7 @@ def test_an_interrupted_cell_has_neither_failed_nor_crashed(
     assert [p.name for p in store.folder_of(cell.digest()).iterdir()] == ["lock"]
 
 
-def test_a_cell_has_its_threads_and_the_process_its_own_afterwards(
+def test_a_task_has_its_threads_and_the_process_its_own_afterwards(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[int] = []
@@ -129,6 +129,6 @@ def test_a_cell_has_its_threads_and_the_process_its_own_afterwards(
     assert torch.get_num_threads() == before
 
 
-def test_a_missing_plugin_is_the_users_mistake_not_the_cells(store: Store) -> None:
+def test_a_missing_plugin_is_the_users_mistake_not_the_tasks(store: Store) -> None:
     with pytest.raises(HatchelError, match="there is no such file"):
         perform(str(store.folder), to_dict(toy(store)), plugins=["/nowhere/plugin.py"])

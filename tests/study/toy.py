@@ -1,4 +1,4 @@
-"""Cells that are quick, leave a trace of having been computed, and misbehave on demand."""
+"""Tasks that are quick, leave a trace of having been computed, and misbehave on demand."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def wait_for(condition, seconds: float = 300) -> None:
 
 
 def plugin(folder: Path) -> Path:
-    """A plug-in file through which a worker of any engine knows the cells of this file."""
+    """A plug-in file through which a worker of any engine knows the tasks of this file."""
     path = folder / "toys.py"
     path.write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nimport tests.study.toy\n")
     return path

@@ -52,9 +52,10 @@ class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
             raise unknown("engine", kind, members)
         if not address:
             return members[kind]()
-        if not issubclass(members[kind], Cluster):
+        member = members[kind]
+        if not issubclass(member, Cluster):
             raise HatchelError(f"engine {kind}: takes no address; say --engine {kind}")
-        return members[kind](address=address)
+        return member(address=address)
 
 
 class Cluster(Engine):

@@ -1,4 +1,4 @@
-"""Cells whose records every engine must agree on, digit for digit."""
+"""Tasks whose records every engine must agree on, digit for digit."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def cluster() -> Iterator[LocalCluster]:
         yield cluster
 
 
-def test_a_cell_that_kills_its_worker_is_given_up_on_a_cluster_at_an_address(
+def test_a_task_that_kills_its_worker_is_given_up_on_a_cluster_at_an_address(
     cluster: LocalCluster, tmp_path: Path
 ) -> None:
     log, store = tmp_path / "log", Store(tmp_path / "store")

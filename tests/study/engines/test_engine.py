@@ -48,7 +48,7 @@ def test_a_wrong_word_is_answered(word: object, answer: str) -> None:
     assert str(caught.value).startswith(answer)
 
 
-def test_the_cores_are_divided_between_cells_not_shared() -> None:
+def test_the_cores_are_divided_between_tasks_not_shared() -> None:
     cores = os.cpu_count() or 1
     assert Here().slots == 1
     for engine in (Local, Dask, Ray):

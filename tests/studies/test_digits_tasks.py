@@ -10,7 +10,7 @@ import pytest
 
 from hatchel.latents.layout import Layout
 from hatchel.methods.resolve import resolve
-from hatchel.studies.tasks.digits import STOPS, Digits, sampled, used
+from hatchel.studies.digits_tasks import STOPS, Digits, sampled, used
 from hatchel.study.task import Result, Workspace
 from hatchel.study.trained import Trained
 

@@ -10,8 +10,7 @@ import pytest
 
 from hatchel.latents.layout import Layout
 from hatchel.methods.resolve import resolve
-from hatchel.studies.tasks.digits import STOPS
-from hatchel.studies.tasks.strokes import Strokes
+from hatchel.studies.digits_tasks import STOPS, Strokes
 from hatchel.study.task import Workspace
 from hatchel.study.trained import Trained
 

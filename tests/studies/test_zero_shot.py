@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hatchel.latents.layout import Layout
-from hatchel.studies.tasks.zero_shot import histogram
+from hatchel.studies.digits_tasks import histogram
 
 
 class Reader:

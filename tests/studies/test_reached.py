@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from hatchel.methods.resolve import resolve
-from hatchel.studies.tasks.reached import Reached
+from hatchel.studies.recurd_cost import Reached
 from hatchel.study.task import Workspace
 from hatchel.study.trained import Trained
 

@@ -11,7 +11,7 @@ import pytest
 
 from hatchel.data.xy_squares import XYSquares
 from hatchel.methods.resolve import resolve
-from hatchel.studies.tasks.classified import SHARES, Classified, accuracy
+from hatchel.studies.recurd_digits import SHARES, Classified, accuracy
 from hatchel.study.task import Workspace
 from hatchel.study.trained import Trained
 

@@ -1,17 +1,20 @@
-"""Digits: a run on images of classes; whether the discrete variable finds them and the others leave them alone."""
+"""Tasks on digits: whether the discrete variable finds the classes, what thickness does, and unseen combinations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.spec import Count
+from hatchel.data.decode import Pixels
+from hatchel.data.mnist import PrunedMNIST, thickness, width
 from hatchel.metrics.metric import Metric
 from hatchel.study.task import Result, Task, Workspace
 from hatchel.study.trained import Trained
+from hatchel.training.run import TrainedRun
 from hatchel.training.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -146,3 +149,125 @@ def _rows(pictures: NDArray[np.float32], labels: Sequence[Any] | NDArray[Any]) -
     first = [int(np.flatnonzero(np.asarray(labels) == c)[0]) for c in sorted(set(np.asarray(labels).tolist()))[:5]]
     grid = (pictures * 255).astype(np.uint8).reshape(-1, STOPS, *pictures.shape[1:3])
     return grid[first].tolist()
+
+
+RANGE = 3.0
+"""The coordinate is moved from -3 to 3 (Esmaeili et al. 2019, Fig. 7)."""
+
+
+class Strokes(Task):
+    """Moves the coordinate with the largest R² to the thickness of real digits, from -3 to 3, for some of each digit.
+
+    `known` is that R²; `kept` the share of images that a judge (logistic regression on pixels) still names as before;
+    `grows` the ratio of the mean thickness at the two ends, the larger to the smaller.
+    """
+
+    run: RunSpec
+    """What is trained, on images of one channel; its seed is the task's."""
+    items: Count = 10_000
+    """Real images that the judge and the thickness are learned from."""
+    each: Count = 20
+    """Images of each digit that are traversed."""
+
+    def compute(self, workspace: Workspace) -> Result:
+        from hatchel.report.fits import squared_correlations
+
+        run = Trained(seed=self.seed, run=self.run).trained(workspace)
+        labels, images = sampled(run, self.items, self.seed)
+        codes, real, _ = split_codes(run, images)
+        known = squared_correlations(codes[:, real].astype(np.float64), thickness(images[..., 0]))
+        d = real[int(known.argmax())]
+        named, _ = judge_of(images, labels)
+        classes = np.unique(labels)
+        chosen = np.concatenate([np.flatnonzero(labels == c)[: self.each] for c in classes])
+        moved = np.repeat(codes[chosen], STOPS, axis=0)
+        stops = np.linspace(-RANGE, RANGE, STOPS)
+        moved[:, d] = np.tile(stops, len(chosen))
+        pictures = run.decode(moved)
+        of = np.repeat(labels[chosen], STOPS)
+        width = thickness((pictures[..., 0] * 255).astype(np.uint8)).reshape(-1, STOPS)
+        means = {str(c): width[labels[chosen] == c].mean(axis=0).tolist() for c in classes}
+        ends = width[:, [0, -1]].mean(axis=0)
+        values = {
+            "known": float(known.max()),
+            "kept": float((named(pictures) == of).mean()),
+            "grows": float(ends.max() / max(ends.min(), 1e-9)),
+        }
+        details: dict[str, Any] = {"coordinate": d, "stops": stops.tolist(), "thickness": means}
+        return Result(values, details | {"strips": _strips(pictures, labels[chosen], classes)})
+
+
+def _strips(pictures: NDArray[np.float32], labels: NDArray[np.int64], classes: NDArray[np.int64]) -> dict[str, Any]:
+    """The first image of each class along the coordinate."""
+    grid = (pictures * 255).astype(np.uint8).reshape(-1, STOPS, *pictures.shape[1:3])
+    return {str(c): [grid[int(np.flatnonzero(labels == c)[0])].tolist()] for c in classes}
+
+
+FEATURES: Mapping[str, tuple[int, Callable[[Pixels], NDArray[np.float64]]]] = {
+    "thickness of 7s": (7, thickness),
+    "width of 0s": (0, width),
+}
+"""What was pruned: the digit, and how it is measured in the image."""
+BINS = 24
+
+
+class ZeroShot(Task):
+    """The error of a run's reconstructions of the images that were taken out and of those that were left.
+
+    Beside it, for each feature: the values of the coordinate with the largest R² to it, on kept and on removed images,
+    and the chance that it tells a removed one from a kept one (area under the ROC curve).
+    """
+
+    run: RunSpec
+    """What is trained; its seed is the task's."""
+    items: Count = 1_000
+    """Images of each kind at most."""
+
+    def compute(self, workspace: Workspace) -> Result:
+        run = Trained(seed=self.seed, run=self.run).trained(workspace)
+        values: dict[str, float] = {}
+        details: dict[str, Any] = {"histograms": {}}
+        images: dict[str, Pixels] = {}
+        digits: dict[str, NDArray[np.int64]] = {}
+        for part in ("removed", "kept"):
+            digits[part], images[part] = self._digits(part)
+            rebuilt = run.reconstruct(images[part]).clip(1e-6, 1 - 1e-6)
+            x = images[part] / np.float32(255)
+            values[part] = float(-(x * np.log(rebuilt) + (1 - x) * np.log(1 - rebuilt)).sum(axis=(1, 2, 3)).mean())
+            details[part] = [images[part][:8, ..., 0].tolist(), (rebuilt[:8, ..., 0] * 255).astype(np.uint8).tolist()]
+        values["gap"] = values["removed"] - values["kept"]
+        for name, (digit, feature) in FEATURES.items():
+            removed, kept = (images[p][digits[p] == digit] for p in ("removed", "kept"))
+            found, told = histogram(run, removed, kept, feature)
+            details["histograms"][name] = found
+            values[f"told apart: {name}"] = told
+        return Result(values, details)
+
+    def _digits(self, part: Any) -> tuple[NDArray[np.int64], Pixels]:
+        """Sevens and zeros of one part, as many of each."""
+        data = PrunedMNIST(part=part, size=28).load()
+        factors = data.factors(np.arange(len(data)))
+        assert factors is not None
+        order = np.random.default_rng(self.seed).permutation(len(data))
+        share = -(-self.items // 2)
+        chosen = np.sort(np.concatenate([order[factors[order, 0] == digit][:share] for digit in (7, 0)]))
+        return factors[chosen, 0], data.images(chosen)
+
+
+def histogram(
+    run: TrainedRun, removed: Pixels, kept: Pixels, feature: Callable[[Pixels], NDArray[np.float64]]
+) -> tuple[dict[str, Any], float]:
+    """Counts of the coordinate that knows the feature best, and how far it tells removed from kept."""
+    from sklearn.metrics import roc_auc_score
+
+    from hatchel.report.fits import squared_correlations
+
+    images = np.concatenate([removed, kept])
+    codes, real, _ = split_codes(run, images)
+    codes = codes[:, real].astype(np.float64)
+    best = int(squared_correlations(codes, feature(images[..., 0])).argmax())
+    edges = np.histogram_bin_edges(codes[:, best], BINS)
+    parts = {"removed": codes[: len(removed), best], "kept": codes[len(removed) :, best]}
+    counts = {part: np.histogram(values, edges, density=True)[0].tolist() for part, values in parts.items()}
+    told = float(roc_auc_score(np.arange(len(images)) < len(removed), codes[:, best]))
+    return {"coordinate": real[best], "edges": edges.tolist(), **counts}, max(told, 1 - told)

@@ -4,7 +4,7 @@ import numpy as np
 
 from hatchel.core.spec import updated
 from hatchel.methods.resolve import resolve
-from hatchel.studies.tasks.paired import Paired
+from hatchel.studies.rtc_vae import Paired
 from hatchel.study.task import Workspace
 from hatchel.study.trained import Trained
 

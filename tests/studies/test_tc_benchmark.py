@@ -10,7 +10,7 @@ import torch
 from hatchel.core.spec import from_dict
 from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.objective.estimators.estimator import Density
-from hatchel.studies.tasks.tc_benchmark import TCBenchmark, correlation_of
+from hatchel.studies.tc_benchmark import TCBenchmark, correlation_of
 from hatchel.study.task import Workspace
 
 NOWHERE = Workspace(Path("nowhere"), Path("nowhere"))
