@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
 import pytest
 import torch
 
-from hatchel.latents.diagonal import DiagonalGaussian
+from hatchel.latents.diagonal import DiagonalGaussian, StandardNormal
 from hatchel.latents.mixed import Mixed
+from hatchel.latents.posterior import Posterior
+from hatchel.latents.prior import Prior
 from hatchel.latents.variables import Concrete, Gaussian, Group
-from hatchel.objective.trace import Generated, Labelled, Trace
+from hatchel.objective.trace import Batch, Generated, Trace
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -46,6 +49,34 @@ def real_data() -> Path:
     return folder_from("HATCHEL_TEST_DATA")
 
 
+def trace_of(
+    q: Posterior,
+    z: torch.Tensor,
+    p: Prior | None = None,
+    *,
+    log_px: torch.Tensor | None = None,
+    n_data: int = 1000,
+    step: int = 0,
+    level: int = 0,
+    features: dict[str, torch.Tensor] | None = None,
+) -> Trace:
+    """A trace of known codes; the prior is N(0, I) unless another is given."""
+    batch = Batch(torch.zeros(len(z), 1, dtype=z.dtype), n_data, step)
+    likelihood = torch.zeros(len(z)) if log_px is None else log_px
+    return Trace(batch, likelihood, q, p or StandardNormal(q.layout), z, level, features or {})
+
+
+def with_parts(t: Trace, g: torch.Generator, code: torch.Tensor) -> Trace:
+    """The same with an independent batch, labelled items and generated ones, which the same posteriors encode."""
+    batch = dataclasses.replace(
+        t.batch, independent=t.batch.x, labelled=(t.batch.x[:12], torch.randint(4, (12, 2), generator=g))
+    )
+    made = Generated(t.z[:, :1].tanh(), t.q, code, 1.0)
+    return dataclasses.replace(
+        t, batch=batch, encode=lambda x: t.q.map_tensors(lambda of: of[: len(x)]), generate=lambda: made
+    )
+
+
 def gaussian_trace(batch: int = 24, dim: int = 4, n_data: int = 100, seed: int = 0, dtype=torch.float64) -> Trace:
     """A trace with arbitrary posteriors that overlap a little, in double precision."""
     g = torch.Generator().manual_seed(seed)
@@ -55,11 +86,8 @@ def gaussian_trace(batch: int = 24, dim: int = 4, n_data: int = 100, seed: int =
     noise = torch.randn(batch, dim, generator=g, dtype=dtype)
     z = q.mean + (0.5 * q.log_variance).exp() * noise
     log_px = -torch.rand(batch, generator=g, dtype=dtype) * 10
-    labelled = Labelled(q.mean[:12], torch.randint(4, (12, 2), generator=g))
-    other = z.detach().flip(0)
-    made = Generated(z[:, :1].tanh(), q, torch.randn(batch, dim, generator=g, dtype=dtype), 1.0)
-    x = torch.zeros(batch, 1, dtype=dtype)
-    return Trace(x, log_px, q, z, n_data, z_independent=other, labelled=labelled, generated=made)
+    t = trace_of(q, z, log_px=log_px, n_data=n_data)
+    return with_parts(t, g, torch.randn(batch, dim, generator=g, dtype=dtype))
 
 
 NESTED = {
@@ -86,8 +114,5 @@ def mixed_trace(latent: Mixed, batch: int = 24, n_data: int = 100, seed: int = 0
     q = module.posterior(numbers)
     z = q.rsample(g)
     log_px = -torch.rand(batch, generator=g, dtype=dtype) * 10
-    labelled = Labelled(q.mean[:12], torch.randint(4, (12, 2), generator=g))
-    other = z.detach().flip(0)
-    made = Generated(z[:, :1].tanh(), q, q.code(hard=True).detach(), 1.0)
-    x = torch.zeros(batch, 1, dtype=dtype)
-    return Trace(x, log_px, q, z, n_data, z_independent=other, labelled=labelled, generated=made)
+    t = trace_of(q, z, module.prior_at(), log_px=log_px, n_data=n_data)
+    return with_parts(t, g, q.code(hard=True).detach())

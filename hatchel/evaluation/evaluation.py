@@ -16,7 +16,6 @@ from hatchel.core.files import write_json
 from hatchel.core.memory import keep_memory
 from hatchel.core.progress import progress
 from hatchel.core.streams import generator
-from hatchel.latents.correlated import CorrelatedGaussian
 from hatchel.latents.posterior import Posterior
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
@@ -136,10 +135,9 @@ def _codes(posteriors: Sequence[Posterior], seed: int, level: int) -> Codes:
     std = torch.cat([q.variance.sqrt() for q in posteriors]).numpy()
     found = [q.clusters() for q in posteriors]
     clusters = [c for c in found if c is not None]
-    real = posteriors[0].real
+    real, correlations = posteriors[0].layout.real, posteriors[0].noise
     if len(real) == mean.shape[1]:
-        first = posteriors[0]
-        return Codes(mean, std, sample, noise=first.noise.numpy() if isinstance(first, CorrelatedGaussian) else None)
+        return Codes(mean, std, sample, noise=None if correlations is None else correlations.numpy())
     return Codes(
         mean,
         None,

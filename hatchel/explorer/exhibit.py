@@ -47,11 +47,11 @@ class Exhibit:
                     part.append(run.posterior(own, level))
                 advance(len(items))
         spaces: list[Space] = []
-        x = next(run.batches(collection.for_run(collection.take(collection.items[:1]), run)))
-        for level, part in enumerate(parts):
+        for part in parts:
             mean, std = (np.concatenate(column) for column in zip(*part, strict=True))
-            q = run.model.encode(x, run.steps, level)[0]
-            spaces.append(Space(sites(q, mean, std, collection.factors, collection.names, seed), mean))
+            spaces.append(
+                Space(sites(run.spec.latent.layout, mean, std, collection.factors, collection.names, seed), mean)
+            )
         return cls(run, name, tuple(spaces))
 
     def space(self, level: int) -> Space:

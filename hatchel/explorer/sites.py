@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
-from hatchel.latents.posterior import Posterior
+from hatchel.latents.layout import Layout
 from hatchel.metrics import information
 from hatchel.metrics._elbo_terms import ELBOTerms
 from hatchel.metrics.probe import Probe
@@ -72,14 +71,14 @@ class Site:
 
 
 def sites(
-    q: Posterior, mean: Codes, std: Codes, factors: NDArray[Any] | None, names: Sequence[str] | None, seed: int = 0
+    layout: Layout, mean: Codes, std: Codes, factors: NDArray[Any] | None, names: Sequence[str] | None, seed: int = 0
 ) -> tuple[Site, ...]:
     """Every site of a latent, the most informative first.
 
-    `q` is any posterior of this latent, which says where its sites lie; `mean` and `std` (n, D) are those of n items.
+    `mean` and `std` (n, D) are those of n items.
     """
-    columns = [tuple(q.columns(torch.arange(mean.shape[1])[None], block)[0].tolist()) for block in q.sites]
-    labels = _labels(q, columns)
+    columns = [site.columns for site in layout.sites]
+    labels = _labels(layout)
     real = [c[0] for c in columns if len(c) == 1]
     found: dict[tuple[int, ...], Site] = {}
     if real:
@@ -146,17 +145,16 @@ def _followed(probabilities: Codes, factors: NDArray[Any] | None, names: Sequenc
     return names[best] if shares[best] >= FOLLOWS else None
 
 
-def _labels(q: Posterior, columns: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], str]:
+def _labels(layout: Layout) -> dict[tuple[int, ...], str]:
     """`z3` alone, `style z3` in a named group, `class` (or `class 2`) for a discrete variable."""
-    at = dict(zip((block[0] for block in q.sites), columns, strict=True))
-    named = len(q.groups) > 1
+    named = len(layout.groups) > 1
     result: dict[tuple[int, ...], str] = {}
-    for name, group in zip(q.names, q.groups, strict=True):
-        choices = [at[s] for s in group if len(at[s]) > 1]
-        for s in group:
-            c = at[s]
-            if len(c) == 1:
-                result[c] = f"{name} z{c[0]}" if named else f"z{c[0]}"
-            else:
-                result[c] = name if len(choices) == 1 else f"{name} {choices.index(c) + 1}"
+    for site in layout.sites:
+        if site.discrete:
+            choices = [s.columns for s in layout.sites if s.group == site.group and s.discrete]
+            result[site.columns] = (
+                site.group if len(choices) == 1 else f"{site.group} {choices.index(site.columns) + 1}"
+            )
+        else:
+            result[site.columns] = f"{site.group} z{site.columns[0]}" if named else site.name
     return result

@@ -16,9 +16,11 @@ from torch.nn import functional as F
 
 from hatchel.core.distributed import gather, own_rows
 from hatchel.core.spec import NonNegative
-from hatchel.latents.diagonal import Diagonal, DiagonalGaussian
+from hatchel.latents.diagonal import Diagonal, DiagonalGaussian, StandardNormal
 from hatchel.latents.latent import Latent, LatentModule
-from hatchel.latents.posterior import Block, Partition, Posterior
+from hatchel.latents.layout import Block, Layout, Partition, plain_layout
+from hatchel.latents.posterior import Posterior
+from hatchel.latents.prior import Prior
 
 
 class Assigned(Latent):
@@ -39,17 +41,15 @@ class Assigned(Latent):
     """Steps in which d is left undecided, the same for all items."""
 
     @property
-    def widths(self) -> tuple[int, ...]:
-        """Mean and log-variance of each coordinate; nothing for the class."""
-        return (*self.over.widths, 0)
+    def layout(self) -> Layout:
+        return Layout.of({"z": (1,) * self.over.dim, "class": (self.classes,)})
 
     @property
-    def width(self) -> int:
-        """One number a coordinate, K for the class."""
-        return self.over.dim + self.classes
+    def widths(self) -> tuple[int, ...]:
+        """The encoder gives nothing for the class."""
+        return (*self.over.widths, 0)
 
     def build(self) -> LatentModule:
-        """No parameters of its own."""
         return _AssignedModule(self)
 
 
@@ -75,15 +75,16 @@ def assignment(costs: NDArray[np.float64], balance: float) -> NDArray[np.int64]:
 
 class _AssignedModule(LatentModule):
     def __init__(self, spec: Assigned) -> None:
-        super().__init__()
+        super().__init__(spec.layout)
         self.spec = spec
-        self.coordinates = spec.over.build()
 
     def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> AssignedPosterior:
-        normal = self.coordinates.posterior(parameters, step, level)
-        assert isinstance(normal, DiagonalGaussian)
-        even = normal.mean.new_full((normal.mean.shape[0], self.spec.classes), 1 / self.spec.classes)
-        return AssignedPosterior(normal, even)
+        mean, log_variance = parameters.unflatten(1, (-1, 2)).unbind(2)
+        even = mean.new_full((mean.shape[0], self.spec.classes), 1 / self.spec.classes)
+        return AssignedPosterior(DiagonalGaussian(mean, log_variance), even, self.layout)
+
+    def prior_at(self, step: int | None = None) -> Prior:
+        return AssignedPrior(self.layout)
 
     def refine(self, q: Posterior, log_px: Callable[[Tensor], Tensor], step: int | None) -> Posterior:
         assert isinstance(q, AssignedPosterior)
@@ -98,30 +99,50 @@ class _AssignedModule(LatentModule):
                 best = own_rows(torch.from_numpy(assignment(whole, self.spec.balance))).to(costs.device)
             else:
                 best = costs.argmin(1)
-        return AssignedPosterior(q.normal, units[best])
+        return AssignedPosterior(q.normal, units[best], self.layout)
+
+
+class AssignedPrior(Prior):
+    """N(0, I), and classes with equal probabilities."""
+
+    standard = True
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.dim, self.classes = len(layout.coordinates), layout.sites[-1].classes
+        self.normal = StandardNormal(plain_layout(self.dim))
+
+    def log_prob(self, z: Tensor, block: Block) -> Tensor:
+        total = self.normal.log_prob(z, tuple(s for s in block if s < self.dim))
+        return total - math.log(self.classes) if self.dim in block else total
+
+    def sample(self, n: int, generator: torch.Generator) -> Tensor:
+        coordinates = self.normal.sample(n, generator)
+        chosen = torch.randint(self.classes, (n,), generator=generator)
+        return torch.cat([coordinates, F.one_hot(chosen, self.classes).to(coordinates)], 1)
+
+    def kl(self, q: Posterior, z: Tensor) -> Tensor:
+        """Of the class: log K once it is assigned, 0 before; no gradient either way."""
+        assert isinstance(q, AssignedPosterior)
+        own = math.log(self.classes) + _log_mass(q.classes, q.classes)
+        return torch.cat([self.normal.kl(q.normal, z), own[:, None]], 1)
 
 
 class AssignedPosterior(Posterior):
     """Normal coordinates and a class with given probabilities: 1 and 0 once it is assigned, even before."""
 
-    continuous = False
-    factorised_prior = True
-    names = ("z", "class")
-
-    def __init__(self, normal: DiagonalGaussian, classes: Tensor) -> None:
+    def __init__(self, normal: DiagonalGaussian, classes: Tensor, layout: Layout) -> None:
         self.normal = normal
         self.classes = classes  # (B, K), without gradient
+        self.layout = layout
         self.dim = normal.mean.shape[1]
-        self.groups = (tuple(range(self.dim)), (self.dim,))
 
     @functools.cached_property
     def mean(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """mu and p: (B, D + K)."""
         return torch.cat([self.normal.mean, self.classes], 1)
 
     @functools.cached_property
     def variance(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """sigma^2 and p (1 - p): (B, D + K)."""
         return torch.cat([self.normal.variance, self.classes * (1 - self.classes)], 1)
 
     def rsample(self, generator: torch.Generator) -> Tensor:
@@ -134,46 +155,14 @@ class AssignedPosterior(Posterior):
         return total + _log_mass(z[:, self.dim :], self.classes) if self.dim in block else total
 
     def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
-        """Every code under every posterior: 0 probability where the classes differ."""
+        """0 probability where the classes differ."""
         coordinates = tuple(self._coordinates(block) for block in blocks)
         normal = self.normal.cross_log_prob(z[:, : self.dim], coordinates)
         classes = _log_mass(z[:, None, self.dim :], self.classes[None])  # (R, B)
         return torch.stack([n + classes if self.dim in b else n for n, b in zip(normal, blocks, strict=True)])
 
-    def prior_log_prob(self, z: Tensor, block: Block) -> Tensor:
-        """N(0, I) and even classes."""
-        total = self.normal.prior_log_prob(z, self._coordinates(block))
-        return total - math.log(self.classes.shape[1]) if self.dim in block else total
-
-    def kl(self) -> Tensor:
-        """Of the class: log K once it is assigned, 0 before; no gradient either way."""
-        own = math.log(self.classes.shape[1]) + _log_mass(self.classes, self.classes)
-        return torch.cat([self.normal.kl(), own[:, None]], 1)
-
     def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
-        """Coordinates and classes changed alike."""
-        return type(self)(self.normal.map_tensors(change), change(self.classes))
-
-    def columns(self, z: Tensor, block: Block) -> Tensor:
-        """One column for a coordinate, K for the class."""
-        chosen = [c for s in block for c in ([s] if s < self.dim else range(self.dim, z.shape[1]))]
-        return z[:, chosen]
-
-    @property
-    def real(self) -> list[int]:
-        """Those of the coordinates."""
-        return list(range(self.dim))
-
-    def code(self, hard: bool = False) -> Tensor:
-        """mu, and the class as a one-hot."""
-        if not hard:
-            return self.mean
-        one_hot = F.one_hot(self.classes.argmax(1), self.classes.shape[1]).to(self.mean)
-        return torch.cat([self.normal.mean, one_hot], 1)
-
-    def clusters(self) -> Tensor:
-        """The class."""
-        return self.classes.argmax(1)[:, None]
+        return type(self)(self.normal.map_tensors(change), change(self.classes), self.layout)
 
     def _coordinates(self, block: Block) -> Block:
         return tuple(s for s in block if s < self.dim)

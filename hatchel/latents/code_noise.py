@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable, Mapping
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
 import torch
 from annotated_types import Ge
 from torch import Tensor
 from torch.nn import functional as F
 
-from hatchel.core.distributed import own_rows, world
 from hatchel.core.spec import Count
-from hatchel.core.streams import generator
 from hatchel.latents.diagonal import Diagonal
-from hatchel.latents.latent import Drawn, Latent, LatentModule
+from hatchel.latents.latent import Latent, LatentModule
+from hatchel.latents.layout import Block, Layout
 from hatchel.latents.mixed import Mixed
-from hatchel.latents.posterior import Block, Partition, Posterior
+from hatchel.latents.posterior import Posterior
+from hatchel.latents.prior import Prior
 from hatchel.latents.variables import Concrete, Gaussian, Variable
 
 Classes = Annotated[int, Ge(2)]
@@ -49,14 +50,9 @@ class CodeNoise(Latent):
         return Mixed({**groups, "code": Gaussian(self.code)})
 
     @property
-    def widths(self) -> tuple[int, ...]:
-        """The code's."""
-        return self.over.widths
-
-    @property
-    def width(self) -> int:
-        """The code's."""
-        return self.over.width
+    def layout(self) -> Layout:
+        code = self.over.layout
+        return dataclasses.replace(code, closed_kl=code.closed_kl and self.prior == "normal")
 
     @property
     def decoder_width(self) -> int:
@@ -64,111 +60,62 @@ class CodeNoise(Latent):
         return self.width + self.noise
 
     def build(self) -> LatentModule:
-        """No parameters of its own."""
         return _CodeNoiseModule(self)
 
 
 class _CodeNoiseModule(LatentModule):
-    generates = True
-
     def __init__(self, spec: CodeNoise) -> None:
-        super().__init__()
+        super().__init__(spec.layout)
         self.spec = spec
         self.over = spec.over.build()
 
     def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> Posterior:
-        q = self.over.posterior(parameters, step, level)
-        return q if self.spec.prior == "normal" else UniformPrior(q)
+        return self.over.posterior(parameters, step, level)
 
-    def sample_prior(self, rows: int, seed: int, step: int) -> Drawn:
-        source, total = generator(seed, "generated", step), rows * world()
-        # Classes first: the groups of the code are in the order of their names.
-        parts = [F.one_hot(torch.randint(k, (total,), generator=source), k).float() for k in self.spec.classes]
-        if self.spec.prior == "normal":
-            parts.append(torch.randn(total, self.spec.code, generator=source))
-            each = 0.5 * math.log(2 * math.pi * math.e)
-        else:
-            parts.append(2 * torch.rand(total, self.spec.code, generator=source) - 1)
-            each = math.log(2)
-        entropy = self.spec.code * each + sum(math.log(k) for k in self.spec.classes)
-        code = own_rows(torch.cat(parts, 1))
-        noise = own_rows(torch.randn(total, self.spec.noise, generator=source))
-        return Drawn(code, torch.cat([code, noise], 1), entropy)
+    def prior_at(self, step: int | None = None) -> CodePrior:
+        return CodePrior(self.over.prior_at(step), self.layout, self.spec.prior == "uniform")
 
-    def decoder_input(self, z: Tensor, level: int) -> Tensor:
-        return F.pad(z, (0, self.spec.noise))
+    def decoder_input(self, z: Tensor, level: int, noise: torch.Generator | None = None) -> Tensor:
+        if noise is None:
+            return F.pad(z, (0, self.spec.noise))
+        return torch.cat([z, torch.randn(z.shape[0], self.spec.noise, generator=noise).to(z)], 1)
 
 
-class UniformPrior(Posterior):
-    """Any posterior, with a prior that is uniform on [-1, 1] for its real coordinates."""
+class CodePrior(Prior):
+    """Coordinates that are N(0, 1) or uniform on [-1, 1], and classes with equal probabilities.
 
-    factorised_prior = True
+    Its draws have classes decided, as a generator reads them; `log_prob` of a class is that of the relaxation, because
+    the posterior's draws are relaxed.
+    """
 
-    def __init__(self, q: Posterior) -> None:
-        self.q = q
-        self.groups, self.names, self.continuous = q.groups, q.names, q.continuous
+    def __init__(self, over: Prior, layout: Layout, uniform: bool) -> None:
+        """`over`: that of the code's own latent, whose coordinates are N(0, 1)."""
+        self.over, self.layout, self.uniform, self.standard = over, layout, uniform, not uniform
 
     @property
-    def mean(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Of the code: (B, D)."""
-        return self.q.mean
-
-    @property
-    def variance(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Of the code: (B, D)."""
-        return self.q.variance
-
-    @property
-    def nesting(self) -> tuple[Partition, ...]:
-        """As without the prior."""
-        return self.q.nesting
-
-    def rsample(self, generator: torch.Generator) -> Tensor:
-        """As without the prior."""
-        return self.q.rsample(generator)
+    def entropy(self) -> float:
+        each = math.log(2) if self.uniform else 0.5 * math.log(2 * math.pi * math.e)
+        classes = sum(math.log(self.layout.sites[s].classes) for s in self.layout.discrete)
+        return len(self.layout.coordinates) * each + classes
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
-        """As without the prior."""
-        return self.q.log_prob(z, block)
+        """-log 2 for a uniform coordinate in [-1, 1], minus infinity for one outside."""
+        if not self.uniform:
+            return self.over.log_prob(z, block)
+        discrete = tuple(s for s in block if self.layout.sites[s].discrete)
+        real = self.layout.columns(tuple(s for s in block if s not in discrete))
+        total = torch.where(z[:, real].abs() <= 1, -math.log(2), -math.inf).to(z).sum(1)
+        return total + self.over.log_prob(z, discrete) if discrete else total
 
-    def code_log_prob(self, z: Tensor) -> Tensor:
-        """As without the prior."""
-        return self.q.code_log_prob(z)
+    def sample(self, n: int, generator: torch.Generator) -> Tensor:
+        sizes = [self.layout.sites[s].classes for s in self.layout.discrete]
+        # Classes come first: the groups of the code are in the order of their names.
+        parts = [F.one_hot(torch.randint(k, (n,), generator=generator), k).float() for k in sizes]
+        shape = (n, len(self.layout.coordinates))
+        if self.uniform:
+            return torch.cat([*parts, 2 * torch.rand(shape, generator=generator) - 1], 1)
+        return torch.cat([*parts, torch.randn(shape, generator=generator)], 1)
 
-    def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
-        """As without the prior."""
-        return self.q.cross_log_prob(z, blocks)
-
-    def prior_log_prob(self, z: Tensor, block: Block) -> Tensor:
-        """-log 2 for a coordinate in [-1, 1], minus infinity for one outside."""
-        place = torch.arange(z.shape[1])[None]
-        real = tuple(s for s in block if self.q.columns(place, (s,)).shape[1] == 1)
-        rest = tuple(s for s in block if s not in real)
-        inside = self.q.columns(z, real).abs() <= 1
-        total = torch.where(inside, -math.log(2), -math.inf).to(z).sum(1)
-        return total + self.q.prior_log_prob(z, rest) if rest else total
-
-    def kl(self) -> None:
-        """Infinite: a normal distribution leaves every interval."""
-        return
-
-    def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
-        """The posterior changed."""
-        return type(self)(self.q.map_tensors(change))
-
-    def columns(self, z: Tensor, block: Block) -> Tensor:
-        """As without the prior."""
-        return self.q.columns(z, block)
-
-    @property
-    def real(self) -> list[int]:
-        """As without the prior."""
-        return self.q.real
-
-    def code(self, hard: bool = False) -> Tensor:
-        """As without the prior."""
-        return self.q.code(hard)
-
-    def clusters(self) -> Tensor | None:
-        """As without the prior."""
-        return self.q.clusters()
+    def kl(self, q: Posterior, z: Tensor) -> Tensor | None:
+        """None for uniform coordinates: a normal distribution leaves every interval, and the KL is infinite."""
+        return None if self.uniform else self.over.kl(q, z)

@@ -12,10 +12,11 @@ from torch import Tensor
 
 from hatchel.core.distributed import own_rows, world
 from hatchel.core.spec import Count
+from hatchel.latents.diagonal import DiagonalGaussian, StandardNormal
 from hatchel.latents.latent import Latent, LatentModule
-from hatchel.latents.posterior import Block, Partition, Posterior
-
-LOG_2PI = math.log(2 * math.pi)
+from hatchel.latents.layout import Block, Layout, Partition, plain_layout
+from hatchel.latents.posterior import Posterior
+from hatchel.latents.prior import LOG_2PI, Prior
 
 
 class Correlated(Latent):
@@ -27,50 +28,49 @@ class Correlated(Latent):
     """r, of any two coordinates' noise; at 0 this is the diagonal latent."""
 
     @property
-    def widths(self) -> tuple[int, ...]:
-        """Mean and log-variance of each coordinate."""
-        return (2,) * self.dim
-
-    @property
-    def width(self) -> int:
-        """One number a coordinate."""
-        return self.dim
+    def layout(self) -> Layout:
+        return plain_layout(self.dim)
 
     def build(self) -> LatentModule:
-        """No parameters of its own."""
-        return _CorrelatedModule(self.correlation)
+        return _CorrelatedModule(self)
 
 
 class _CorrelatedModule(LatentModule):
-    def __init__(self, correlation: float) -> None:
-        super().__init__()
-        self.correlation = correlation
+    def __init__(self, spec: Correlated) -> None:
+        super().__init__(spec.layout)
+        self.correlation = spec.correlation
 
     def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> CorrelatedGaussian:
         mean, log_variance = parameters.unflatten(1, (-1, 2)).unbind(2)
         return CorrelatedGaussian(mean, log_variance, self.correlation)
 
+    def prior_at(self, step: int | None = None) -> Prior:
+        return _CorrelatedPrior(self.layout)
 
-class CorrelatedGaussian(Posterior):
+
+class _CorrelatedPrior(StandardNormal):
+    def kl(self, q: Posterior, z: Tensor) -> Tensor:
+        """By the chain rule, E KL(q(z_s|z_<s, x) || p(z_s)): site s's own KL - 1/2 log(|C_s+1| / |C_s|), s before it.
+
+        They sum to KL(q(z|x) || p(z)) = sum_s KL(q(z_s|x) || p(z_s)) + the conditional total correlation.
+        """
+        assert isinstance(q, CorrelatedGaussian)
+        r, before = q.correlation, torch.arange(q.mean.shape[1]).to(q.mean)
+        log_ratio = torch.log((1 - r) * (1 + before * r) / (1 + (before - 1) * r))
+        log_ratio[0] = 0.0
+        return super().kl(q, z) - 0.5 * log_ratio
+
+
+class CorrelatedGaussian(DiagonalGaussian):
     """N(mu, diag(sigma) C diag(sigma)) for each of B inputs; one group of D sites.
 
     Any n of the coordinates have a C of the same form, with log|C_n| = (n - 1) log(1 - r) + log(1 + (n - 1) r) and
     (1 - r) u^T C_n^-1 u = sum u^2 - r / (1 + (n - 1) r) (sum u)^2.
     """
 
-    continuous = True
-    factorised_prior = True
-
     def __init__(self, mean: Tensor, log_variance: Tensor, correlation: float) -> None:
-        self.mean = mean
-        self.log_variance = log_variance
+        super().__init__(mean, log_variance)
         self.correlation = correlation
-        self.groups = (tuple(range(mean.shape[1])),)
-
-    @property
-    def variance(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """sigma^2 of each coordinate: (B, D)."""
-        return self.log_variance.exp()
 
     def rsample(self, generator: torch.Generator) -> Tensor:
         """eps = sqrt(1 - r) of own noise + sqrt(r) of one draw that all coordinates have in common."""
@@ -80,7 +80,6 @@ class CorrelatedGaussian(Posterior):
         return self.mean + (0.5 * self.log_variance).exp() * noise
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
-        """The block's own covariance, from the sums of the class's docstring."""
         index = list(block)
         log_variance = self.log_variance[:, index]
         u = (z[:, index] - self.mean[:, index]) * (-0.5 * log_variance).exp()
@@ -88,7 +87,6 @@ class CorrelatedGaussian(Posterior):
         return self._log_density(u.square().sum(1), u.sum(1), log_variance.sum(1), size)
 
     def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
-        """Every code under every posterior: the three sums over each block by matrix products."""
         # (S, R, B), as for the diagonal latent.
         u = (z.T[:, :, None] - self.mean.T[:, None, :]) * (-0.5 * self.log_variance).exp().T[:, None, :]
         membership = z.new_zeros(len(blocks), z.shape[1])
@@ -99,20 +97,6 @@ class CorrelatedGaussian(Posterior):
         log_variances = (membership @ self.log_variance.T)[:, None, :]
         size = membership.sum(1)[:, None, None]
         return self._log_density(squares.view(shape), sums.view(shape), log_variances, size)
-
-    def prior_log_prob(self, z: Tensor, block: Block) -> Tensor:
-        """log N(z_block; 0, I)."""
-        return -0.5 * (z[:, list(block)].square() + LOG_2PI).sum(1)
-
-    def kl(self) -> Tensor:
-        """By the chain rule, E KL(q(z_s|z_<s, x) || p(z_s)): site s's own KL - 1/2 log(|C_s+1| / |C_s|), s before it.
-
-        They sum to KL(q(z|x) || p(z)) = sum_s KL(q(z_s|x) || p(z_s)) + the conditional total correlation.
-        """
-        r, before = self.correlation, torch.arange(self.mean.shape[1]).to(self.mean)
-        log_ratio = torch.log((1 - r) * (1 + before * r) / (1 + (before - 1) * r))
-        log_ratio[0] = 0.0
-        return 0.5 * (self.mean.square() + self.variance - 1 - self.log_variance - log_ratio)
 
     def conditional_total_correlation(self, block: Block) -> float:
         """KL(q(z_S|x) || prod_s q(z_s|x)) = -1/2 log|C_S|, the same for every x (Split Encoder, Eq. 6, first term).
@@ -126,7 +110,7 @@ class CorrelatedGaussian(Posterior):
 
     @property
     def noise(self) -> Tensor:
-        """C, the correlations of the noise: (D, D)."""
+        """C."""
         dim = self.mean.shape[1]
         return torch.full((dim, dim), self.correlation).fill_diagonal_(1.0)
 
@@ -137,7 +121,6 @@ class CorrelatedGaussian(Posterior):
         return c + (1 - self.correlation) * torch.diag(self.variance.mean(0))
 
     def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
-        """Mean and log-variance changed alike."""
         return type(self)(change(self.mean), change(self.log_variance), self.correlation)
 
     def _log_density(self, squares: Tensor, sums: Tensor, log_variances: Tensor, size: Tensor) -> Tensor:

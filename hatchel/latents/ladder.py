@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count
 from hatchel.latents.latent import Latent, LatentModule
-from hatchel.latents.top_down import Normal, TopDownModule, standard
+from hatchel.latents.layout import Layout
+from hatchel.latents.top_down import Normal, TopDownModule, layered, standard
 
 
 class Ladder(Latent):
@@ -35,14 +36,8 @@ class Ladder(Latent):
             raise HatchelError(f"layers: a ladder has at least two, e.g. 10,5; got {len(self.layers)}")
 
     @property
-    def widths(self) -> tuple[int, ...]:
-        """Mean and log-variance of each coordinate."""
-        return (2,) * self.width
-
-    @property
-    def width(self) -> int:
-        """One number a coordinate."""
-        return sum(self.layers)
+    def layout(self) -> Layout:
+        return layered(self.layers[::-1])
 
     @property
     def decoder_width(self) -> int:
@@ -50,7 +45,6 @@ class Ladder(Latent):
         return self.layers[0] if self.reads == "bottom" else self.width
 
     def build(self) -> LatentModule:
-        """With the networks of p(z_l|z_l+1)."""
         return _LadderModule(self)
 
 
@@ -69,7 +63,7 @@ def precision_weighted(a: Normal, b: Normal) -> Normal:
 
 class _LadderModule(TopDownModule):
     def __init__(self, spec: Ladder) -> None:
-        super().__init__()
+        super().__init__(spec.layout)
         self.spec = spec
         self.sizes = spec.layers[::-1]
 
@@ -81,7 +75,7 @@ class _LadderModule(TopDownModule):
     def start(self, rows: int, like: Tensor) -> Tensor:
         return like.new_zeros(rows, 0)
 
-    def prior(self, layer: int, state: Tensor) -> Normal:
+    def layer_prior(self, layer: int, state: Tensor) -> Normal:
         if layer == 0:
             return standard(state.shape[0], self.sizes[0], state)
         return Normal(*self.rungs[layer - 1](state).chunk(2, 1))
@@ -92,5 +86,5 @@ class _LadderModule(TopDownModule):
     def onward(self, layer: int, state: Tensor, z: Tensor) -> Tensor:
         return z
 
-    def decoder_input(self, z: Tensor, level: int) -> Tensor:
+    def decoder_input(self, z: Tensor, level: int, noise: torch.Generator | None = None) -> Tensor:
         return z if self.spec.reads == "all" else z[:, -self.sizes[-1] :]

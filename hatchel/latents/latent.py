@@ -4,34 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
-from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Spec
+from hatchel.latents.layout import Layout
 from hatchel.latents.posterior import Posterior
-from hatchel.nets.part import Shape
-
-
-class Drawn(NamedTuple):
-    """Codes of a prior."""
-
-    code: Tensor  # (B, D)
-    read: Tensor  # (B, decoder_width): what a decoder makes an item from
-    entropy: float
-    """Of the code, in nats."""
+from hatchel.latents.prior import Prior
+from hatchel.nets.part import Classes, Shape
 
 
 class LatentModule(nn.Module, ABC):
     """The running form of a latent; it may own parameters (a learned prior, the maps of a hierarchy)."""
 
-    levels: int = 1
-    """Latent spaces of a hierarchy; 1 where there is none."""
-    transforms: bool = False
-    """Whether the decoder reads something that is made of z, in place of z."""
-    generates: bool = False
-    """Whether it can draw codes for a generator."""
+    def __init__(self, layout: Layout) -> None:
+        super().__init__()
+        self.layout = layout
 
     @abstractmethod
     def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> Posterior:
@@ -39,6 +28,10 @@ class LatentModule(nn.Module, ABC):
 
         `step` drives schedules, such as a temperature's; None is where they end.
         """
+
+    @abstractmethod
+    def prior_at(self, step: int | None = None) -> Prior:
+        """p(z), at all levels the same."""
 
     def bind_encoder(self, encoder: nn.Module, shape: Shape) -> None:
         """Called once, when a model is built: for a latent whose prior the encoder makes."""
@@ -52,12 +45,11 @@ class LatentModule(nn.Module, ABC):
         """q with what can be found only by trying the decoder, log p(x|code) for any code (B, D): mostly nothing."""
         return q
 
-    def sample_prior(self, rows: int, seed: int, step: int) -> Drawn:
-        """Codes of the prior, this rank's rows of them."""
-        raise HatchelError("this latent draws no codes for a generator; set latent=code_noise")
+    def decoder_input(self, z: Tensor, level: int, noise: torch.Generator | None = None) -> Tensor:
+        """What the decoder reads, (B, decoder_width): z, and what tells it the level.
 
-    def decoder_input(self, z: Tensor, level: int) -> Tensor:
-        """What the decoder reads, (B, decoder_width): z, and what tells it the level."""
+        `noise`: for draws of the prior, where a latent has noise that no encoder gives; without, that is 0.
+        """
         return z
 
 
@@ -66,13 +58,18 @@ class Latent(Spec, ABC, family="latent", home="hatchel.latents"):
 
     @property
     @abstractmethod
-    def widths(self) -> tuple[int, ...]:
-        """How many numbers the encoder gives for each site."""
+    def layout(self) -> Layout:
+        """Its sites."""
 
     @property
-    @abstractmethod
+    def widths(self) -> tuple[int, ...]:
+        """How many numbers the encoder gives for each site: mean and log-variance, or a logit for each class."""
+        return tuple(Classes(site.classes) if site.discrete else 2 for site in self.layout.sites)
+
+    @property
     def width(self) -> int:
         """D, how many numbers a code has."""
+        return self.layout.width
 
     @property
     def decoder_width(self) -> int:

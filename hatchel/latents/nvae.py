@@ -11,7 +11,8 @@ from torch.nn import functional as F
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count
 from hatchel.latents.latent import Latent, LatentModule
-from hatchel.latents.top_down import Normal, TopDownModule, standard
+from hatchel.latents.layout import Layout
+from hatchel.latents.top_down import Normal, TopDownModule, layered, standard
 from hatchel.nets.residual import Cell, to_map, to_state
 
 
@@ -51,14 +52,8 @@ class Nvae(Latent):
         return tuple(count * side * side for count, side in self.maps)
 
     @property
-    def widths(self) -> tuple[int, ...]:
-        """Two numbers a coordinate."""
-        return (2,) * self.width
-
-    @property
-    def width(self) -> int:
-        """One number a coordinate."""
-        return sum(self.sizes)
+    def layout(self) -> Layout:
+        return layered(self.sizes)
 
     @property
     def state(self) -> tuple[int, int]:
@@ -71,13 +66,12 @@ class Nvae(Latent):
         return self.channels * self.sides[-1] ** 2
 
     def build(self) -> LatentModule:
-        """With the downward network."""
         return _NvaeModule(self)
 
 
 class _NvaeModule(TopDownModule):
     def __init__(self, spec: Nvae) -> None:
-        super().__init__()
+        super().__init__(spec.layout)
         self.maps, self.sizes, channels = spec.maps, spec.sizes, spec.channels
         self.constant = nn.Parameter(torch.zeros(1, channels, spec.sides[0], spec.sides[0]))
         # The top group's prior is N(0, I).
@@ -89,7 +83,7 @@ class _NvaeModule(TopDownModule):
     def start(self, rows: int, like: Tensor) -> Tensor:
         return self.constant.to(like.dtype).expand(rows, -1, -1, -1)
 
-    def prior(self, layer: int, state: Tensor) -> Normal:
+    def layer_prior(self, layer: int, state: Tensor) -> Normal:
         if layer == 0:
             return standard(state.shape[0], self.sizes[0], state)
         return _normal(self.priors[layer - 1](F.silu(state)))
@@ -107,7 +101,7 @@ class _NvaeModule(TopDownModule):
             state = F.interpolate(state, scale_factor=self.maps[layer + 1][1] / side)
         return self.cells[layer](state)
 
-    def decoder_input(self, z: Tensor, level: int) -> Tensor:
+    def decoder_input(self, z: Tensor, level: int, noise: torch.Generator | None = None) -> Tensor:
         return to_state(self.states(z)[-1])
 
 

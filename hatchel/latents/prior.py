@@ -1,67 +1,46 @@
-"""Prior: what the groups of a mixed latent are compared with, standard or learned."""
+"""Prior: p(z), its density, its draws, and the KL of a posterior to it."""
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from hatchel.latents.posterior import Block, Partition
+from hatchel.latents.layout import Block, Layout
+from hatchel.latents.posterior import Posterior
 
 LOG_2PI = math.log(2 * math.pi)
 
 
-class Prior(nn.Module):
-    """N(0, I) and uniform classes, or N(0, Sigma) within given blocks and learned class probabilities.
+class Prior(ABC):
+    """p(z)."""
 
-    Sigma = L L^T with L lower triangular and exp of the parameters on its diagonal, so that it starts as I. (HFVAE,
-    section 5: parameters "to learn a covariance structure (for continuous variables) or conditional probabilities (for
-    discrete variables)".)
-    """
-
-    def __init__(self, blocks: Partition, classes: Sequence[int], learned: bool) -> None:
-        """`blocks`: Gaussian coordinates, numbered among themselves, that share a covariance."""
-        super().__init__()
-        self.blocks = blocks
-        self.learned = learned
-        chosen = blocks if learned else ()
-        self.factors = nn.ParameterList([nn.Parameter(torch.zeros(len(b), len(b))) for b in chosen])
-        self.logits = nn.ParameterList([nn.Parameter(torch.zeros(k)) for k in classes] if learned else [])
+    layout: Layout
+    factorised: bool = True
+    """Whether it is a product over sites; if not, its own log-ratio enters the correlation terms."""
+    standard: bool = False
+    """Whether its real coordinates are N(0, I)."""
+    learned: bool = False
+    """Whether training changes it."""
 
     @property
-    def covariances(self) -> tuple[Tensor, ...]:
-        """Sigma of each block: (n, n)."""
-        factors = [f.tril(-1) + f.diagonal().exp().diag() for f in self.factors]
-        return tuple(f @ f.T for f in factors)
+    def entropy(self) -> float | None:
+        """Of its draws, in nats, where a generator can be trained on them; else None."""
+        return None
 
-    def class_logits(self, number: int, like: Tensor) -> Tensor:
-        """log of the class probabilities of one discrete variable: (K,)."""
-        if not self.learned:
-            return like.new_full(like.shape[-1:], -math.log(like.shape[-1]))
-        return self.logits[number].log_softmax(0).to(like)
+    @abstractmethod
+    def log_prob(self, z: Tensor, block: Block) -> Tensor:
+        """log p(z_i,block): (B,)."""
 
-    def log_density(self, z: Tensor, block: Block, covariances: Sequence[Tensor]) -> Tensor:
-        """log N of the Gaussian coordinates `block` of z (B, G), marginal over the others: (B,)."""
-        if not self.learned:
-            return _standard(z[:, list(block)])
-        parts: list[Tensor] = []
-        for members, covariance in zip(self.blocks, covariances, strict=True):
-            places = [members.index(c) for c in block if c in members]
-            if places:
-                sigma = covariance[places][:, places].to(z)
-                parts.append(_normal(z[:, [members[p] for p in places]], sigma))
-        return functools.reduce(torch.add, parts)
+    @abstractmethod
+    def sample(self, n: int, generator: torch.Generator) -> Tensor:
+        """n draws (n, D), where its parameters are (a prior without any: on the CPU), with gradient to them."""
 
+    def kl(self, q: Posterior, z: Tensor) -> Tensor | None:
+        """KL(q(z|x) || p(z)) as a sum over sites (B, S), for posteriors of its own latent; None: no closed form.
 
-def _standard(z: Tensor) -> Tensor:
-    return -0.5 * (z.square() + LOG_2PI).sum(1)
-
-
-def _normal(z: Tensor, covariance: Tensor) -> Tensor:
-    """log N(z; 0, Sigma): (B,)."""
-    factor = torch.linalg.cholesky(covariance)
-    scaled = torch.linalg.solve_triangular(factor, z.T, upper=False)
-    return -0.5 * (scaled.square().sum(0) + 2 * factor.diagonal().log().sum() + z.shape[1] * LOG_2PI)
+        Of layers drawn one given another, each layer's KL given the layers above it at the draw z (B, D).
+        """
+        return None

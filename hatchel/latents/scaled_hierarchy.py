@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Literal
 
 import torch
@@ -9,8 +10,10 @@ from torch import Tensor, nn
 
 from hatchel.core.spec import Count, NonNegative
 from hatchel.core.streams import generator
-from hatchel.latents.diagonal import Diagonal, DiagonalGaussian
+from hatchel.latents.diagonal import Diagonal, DiagonalGaussian, StandardNormal
 from hatchel.latents.latent import Latent, LatentModule
+from hatchel.latents.layout import Layout
+from hatchel.latents.prior import Prior
 
 
 class ScaledHierarchy(Latent):
@@ -35,14 +38,13 @@ class ScaledHierarchy(Latent):
     by numbers of the encoder of its own, independent of the other spaces'."""
 
     @property
-    def widths(self) -> tuple[int, ...]:
-        """Mean and log-variance of each coordinate; of parallel spaces, one such pair a level."""
-        return (2 * self.levels if self.spaces == "parallel" else 2,) * self.over.dim
+    def layout(self) -> Layout:
+        return dataclasses.replace(self.over.layout, levels=self.levels)
 
     @property
-    def width(self) -> int:
-        """One number a coordinate."""
-        return self.over.dim
+    def widths(self) -> tuple[int, ...]:
+        """Of parallel spaces, a mean and a log-variance for each level."""
+        return (2 * self.levels if self.spaces == "parallel" else 2,) * self.over.dim
 
     @property
     def decoder_width(self) -> int:
@@ -50,16 +52,14 @@ class ScaledHierarchy(Latent):
         return 2 * self.over.dim
 
     def build(self) -> LatentModule:
-        """With the maps between levels and their embeddings."""
         return _HierarchyModule(self)
 
 
 class _HierarchyModule(LatentModule):
     def __init__(self, spec: ScaledHierarchy) -> None:
-        super().__init__()
+        super().__init__(spec.layout)
         dim, maps = spec.over.dim, spec.levels - 1
         self.spec = spec
-        self.levels = spec.levels
         # Eq. 8 made to sum to 1; 0^0 = 1 makes s = 0 the first level alone.
         self.probabilities = torch.tensor([spec.scale**i for i in range(spec.levels)], dtype=torch.float64)
         self.embeddings = nn.Embedding(spec.levels, dim)
@@ -73,14 +73,14 @@ class _HierarchyModule(LatentModule):
 
     def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> DiagonalGaussian:
         if self.spec.spaces == "parallel":
-            pairs = parameters.unflatten(1, (-1, self.levels, 2))
+            pairs = parameters.unflatten(1, (-1, self.layout.levels, 2))
             mean, log_variance = pairs[:, :, level].unbind(2)
-            return DiagonalGaussian(mean, log_variance, level, self.levels)
+            return DiagonalGaussian(mean, log_variance, self.layout)
         mean, log_variance = parameters.unflatten(1, (-1, 2)).unbind(2)
         if self.log_spreads is not None:
             # Maps beyond the level enter with factor 0: every parameter has a gradient at every step, as processes that
             # train together need.
-            used = (torch.arange(self.levels - 1, device=mean.device) < level).to(mean.dtype)
+            used = (torch.arange(self.layout.levels - 1, device=mean.device) < level).to(mean.dtype)
             log_variance = log_variance + 2 * (used[:, None] * self.log_spreads).sum(0)
             if self.log_scales is not None:
                 mean = (used[:, None] * self.log_scales).sum(0).exp() * mean
@@ -88,8 +88,11 @@ class _HierarchyModule(LatentModule):
                 unit = torch.eye(mean.shape[1], dtype=mean.dtype, device=mean.device)
                 for share, matrix in zip(used, self.matrices.to(mean.dtype), strict=True):
                     mean = mean @ torch.lerp(unit, matrix, share).T
-        return DiagonalGaussian(mean, log_variance, level, self.levels)
+        return DiagonalGaussian(mean, log_variance, self.layout)
 
-    def decoder_input(self, z: Tensor, level: int) -> Tensor:
+    def prior_at(self, step: int | None = None) -> Prior:
+        return StandardNormal(self.layout)
+
+    def decoder_input(self, z: Tensor, level: int, noise: torch.Generator | None = None) -> Tensor:
         embedding = self.embeddings.weight[level].to(z.dtype)
         return torch.cat([z, embedding.expand_as(z)], 1)

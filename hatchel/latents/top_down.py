@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple, Self
@@ -13,9 +12,19 @@ from torch import Tensor
 
 from hatchel.core.distributed import own_rows, world
 from hatchel.latents.latent import LatentModule
-from hatchel.latents.posterior import Block, Partition, Posterior
+from hatchel.latents.layout import Block, Layout, Partition
+from hatchel.latents.posterior import Posterior
+from hatchel.latents.prior import LOG_2PI, Prior
 
-LOG_2PI = math.log(2 * math.pi)
+
+def layered(sizes: tuple[int, ...]) -> Layout:
+    """Of layers of so many coordinates, the top layer first: a group is a layer.
+
+    >>> layered((2, 3)).names
+    ('z2', 'z1')
+    """
+    groups = {f"z{len(sizes) - i}": (1,) * size for i, size in enumerate(sizes)}
+    return Layout.of(groups, layered=True, closed_kl=False)
 
 
 class Normal(NamedTuple):
@@ -35,7 +44,6 @@ class Layer(NamedTuple):
 class TopDownModule(LatentModule, ABC):
     """The way down: a state that starts the same for all items and learns of one layer's draw after the other."""
 
-    transforms = True
     sizes: tuple[int, ...]
     """Coordinates of each layer, the top layer first."""
 
@@ -44,7 +52,7 @@ class TopDownModule(LatentModule, ABC):
         """The state above the top layer: (rows, ...)."""
 
     @abstractmethod
-    def prior(self, layer: int, state: Tensor) -> Normal:
+    def layer_prior(self, layer: int, state: Tensor) -> Normal:
         """p(z_l|z_>l)."""
 
     @abstractmethod
@@ -56,8 +64,10 @@ class TopDownModule(LatentModule, ABC):
         """The state below a layer, given its draw (rows, D_l)."""
 
     def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> TopDownPosterior:
-        """Two numbers of the encoder for each coordinate."""
         return TopDownPosterior(parameters, self)
+
+    def prior_at(self, step: int | None = None) -> Prior:
+        return TopDownPrior(self)
 
     def states(self, z: Tensor) -> list[Tensor]:
         """The state above each layer and, last, below the lowest, for codes (B, D)."""
@@ -67,6 +77,42 @@ class TopDownModule(LatentModule, ABC):
         return states
 
 
+class TopDownPrior(Prior):
+    """p(z) = p(z_L) prod_l p(z_l|z_>l)."""
+
+    factorised = False
+    learned = True
+
+    def __init__(self, network: TopDownModule) -> None:
+        self.network = network
+        self.layout = network.layout
+
+    def log_prob(self, z: Tensor, block: Block) -> Tensor:
+        """The sum over the block's sites, each given the layers above it."""
+        states, drawn = self.network.states(z), z.split(self.network.sizes, 1)
+        parts = [_log_density(z_l, self.network.layer_prior(i, states[i])) for i, z_l in enumerate(drawn)]
+        return torch.cat(parts, 1)[:, list(block)].sum(1)
+
+    def sample(self, n: int, generator: torch.Generator) -> Tensor:
+        """Layer by layer."""
+        like = next(self.network.parameters())
+        noise = torch.randn(n, self.layout.width, generator=generator).to(like)
+        state, drawn = self.network.start(n, like), list[Tensor]()
+        for i, part in enumerate(noise.split(self.network.sizes, 1)):
+            normal = self.network.layer_prior(i, state)
+            drawn.append(normal.mean + (0.5 * normal.log_variance).exp() * part)
+            state = self.network.onward(i, state, drawn[-1])
+        return torch.cat(drawn, 1)
+
+    def kl(self, q: Posterior, z: Tensor) -> Tensor:
+        """KL(q(z_l|z_>l, x) || p(z_l|z_>l)) of each coordinate in closed form, the layers above at their draws: (B, D).
+
+        Their sum has the mean KL(q(z|x) || p(z)), with less noise than log q - log p at the draw.
+        """
+        assert isinstance(q, TopDownPosterior)
+        return torch.cat([_kl(layer.posterior, layer.prior) for layer in q.layers(z)], 1)
+
+
 class TopDownPosterior(Posterior):
     """Normal layers in sequence; a group is a layer, the top layer first.
 
@@ -74,31 +120,22 @@ class TopDownPosterior(Posterior):
     the top layer, and the deterministic code that metrics read for the others.
     """
 
-    continuous = True
-    factorised_prior = False
-
     def __init__(self, parameters: Tensor, network: TopDownModule) -> None:
         self.parameters = parameters  # (B, 2 D)
         self.network = network
-        sizes = network.sizes
-        ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
-        self.groups = tuple(tuple(range(end - size, end)) for end, size in zip(ends, sizes, strict=True))
-        self.names = tuple(f"z{len(sizes) - i}" for i in range(len(sizes)))
+        self.layout = network.layout
         self._last: tuple[Tensor, list[Layer]] | None = None
 
     @functools.cached_property
     def mean(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """On the path of means: (B, D)."""
         return self._central[0]
 
     @functools.cached_property
     def variance(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """On the path of means: (B, D)."""
         return self._central[1]
 
     def rsample(self, generator: torch.Generator) -> Tensor:
-        """Layer by layer, z_l = mu + sigma * eps."""
-        rows, dim = self.parameters.shape[0], sum(self.network.sizes)
+        rows, dim = self.parameters.shape[0], self.layout.width
         noise = own_rows(torch.randn(rows * world(), dim, generator=generator)).to(self.parameters)
         parts = noise.split(self.network.sizes, 1)
         layers, z = self._walk(lambda i, q: q.mean + (0.5 * q.log_variance).exp() * parts[i])
@@ -107,7 +144,7 @@ class TopDownPosterior(Posterior):
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
         """The sum over the block's sites, each given the layers above it."""
-        parts = [_log_density(z_l, layer.posterior) for z_l, layer in zip(self._split(z), self._at(z), strict=True)]
+        parts = [_log_density(z_l, layer.posterior) for z_l, layer in zip(self._split(z), self.layers(z), strict=True)]
         return torch.cat(parts, 1)[:, list(block)].sum(1)
 
     def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
@@ -118,35 +155,12 @@ class TopDownPosterior(Posterior):
         for i, z_l in enumerate(self._split(z)):
             state, drawn = (t.repeat_interleave(columns, 0) for t in (states[i], z_l))
             mine = Normal(*(t.repeat(rows, 1) for t in own[i]))
-            merged = self.network.merged(i, state, mine, self.network.prior(i, state))
+            merged = self.network.merged(i, state, mine, self.network.layer_prior(i, state))
             sites.append(_log_density(drawn, merged).unflatten(0, (rows, columns)))
         every = torch.cat(sites, 2)  # (R, B, S)
         return torch.stack([every[:, :, list(block)].sum(2) for block in blocks])
 
-    def prior_log_prob(self, z: Tensor, block: Block) -> Tensor:
-        """The sum over the block's sites, each given the layers above it."""
-        states = self.network.states(z)
-        parts = [_log_density(z_l, self.network.prior(i, states[i])) for i, z_l in enumerate(self._split(z))]
-        return torch.cat(parts, 1)[:, list(block)].sum(1)
-
-    def kl(self) -> None:
-        """There is one only given the draws of upper layers."""
-        return
-
-    def kl_at(self, z: Tensor) -> Tensor:
-        """KL(q(z_l|z_>l, x) || p(z_l|z_>l)) of each coordinate in closed form, the layers above at their draws: (B, D).
-
-        Their sum has the mean KL(q(z|x) || p(z)), with less noise than log q - log p at the draw.
-        """
-        return torch.cat([_kl(layer.posterior, layer.prior) for layer in self._at(z)], 1)
-
-    def has_marginal(self, block: Block) -> bool:
-        """With all layers above its lowest one."""
-        lowest = max(i for i, group in enumerate(self.groups) if set(group) & set(block))
-        return all(set(group) <= set(block) for group in self.groups[:lowest])
-
     def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
-        """The encoder's numbers changed."""
         return type(self)(change(self.parameters), self.network)
 
     @functools.cached_property
@@ -159,15 +173,15 @@ class TopDownPosterior(Posterior):
         network, own = self.network, self._own()
         state, layers, drawn = network.start(self.parameters.shape[0], self.parameters), list[Layer](), list[Tensor]()
         for i in range(len(network.sizes)):
-            prior = network.prior(i, state)
+            prior = network.layer_prior(i, state)
             layers.append(Layer(prior, network.merged(i, state, own[i], prior)))
             drawn.append(choose(i, layers[-1].posterior))
             if i + 1 < len(network.sizes):
                 state = network.onward(i, state, drawn[-1])
         return layers, torch.cat(drawn, 1)
 
-    def _at(self, z: Tensor) -> list[Layer]:
-        """The layers at a code; those of the last draw are known."""
+    def layers(self, z: Tensor) -> list[Layer]:
+        """p(z_l|z_>l) and q(z_l|z_>l, x) at a code; those of the last draw are known."""
         if self._last is None or self._last[0] is not z:
             parts = self._split(z)
             self._last = (z, self._walk(lambda i, _: parts[i])[0])

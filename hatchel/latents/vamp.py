@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable
-from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +14,8 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count
 from hatchel.latents.diagonal import Diagonal, DiagonalGaussian
 from hatchel.latents.latent import Latent, LatentModule
-from hatchel.latents.posterior import Block, Partition, Posterior
+from hatchel.latents.layout import Block, Layout
+from hatchel.latents.prior import Prior
 from hatchel.nets.part import Encoded, Shape
 
 
@@ -31,25 +32,17 @@ class Vamp(Latent):
     """K."""
 
     @property
-    def widths(self) -> tuple[int, ...]:
-        """Mean and log-variance of each coordinate."""
-        return self.over.widths
-
-    @property
-    def width(self) -> int:
-        """One number a coordinate."""
-        return self.over.width
+    def layout(self) -> Layout:
+        return dataclasses.replace(self.over.layout, closed_kl=False)
 
     def build(self) -> LatentModule:
-        """Its pseudo-inputs come when it meets the encoder."""
         return _VampModule(self)
 
 
 class _VampModule(LatentModule):
     def __init__(self, spec: Vamp) -> None:
-        super().__init__()
+        super().__init__(spec.layout)
         self.spec = spec
-        self.coordinates = spec.over.build()
         self.pseudo_inputs: nn.Parameter | None = None
         self.encoder: tuple[nn.Module, ...] = ()
 
@@ -60,65 +53,40 @@ class _VampModule(LatentModule):
         start = (torch.rand if image else torch.randn)(self.spec.components, *shape)
         self.pseudo_inputs = nn.Parameter(start)
 
-    def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> VampPosterior:
-        normal = self.coordinates.posterior(parameters, step, level)
-        assert isinstance(normal, DiagonalGaussian)
-        return VampPosterior(normal, functools.cache(self._components))
+    def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> DiagonalGaussian:
+        mean, log_variance = parameters.unflatten(1, (-1, 2)).unbind(2)
+        return DiagonalGaussian(mean, log_variance, self.layout)
+
+    def prior_at(self, step: int | None = None) -> Prior:
+        return VampPrior(self._components, self.layout)
 
     def _components(self) -> DiagonalGaussian:
         if self.pseudo_inputs is None:
-            raise HatchelError("latent=vamp has no prior before it meets an encoder: build a model with it")
+            raise HatchelError("latent=vamp has no prior until it is bound to an encoder: build a model with it")
         inputs = self.pseudo_inputs
         encoded: Encoded = self.encoder[0](inputs.clamp(0, 1) if inputs.ndim == 4 else inputs)
-        found = self.coordinates.posterior(encoded.parameters)
-        assert isinstance(found, DiagonalGaussian)
-        return found
+        return self.posterior(encoded.parameters)
 
 
-class VampPosterior(Posterior):
-    """N(mu, diag sigma^2) for each of B inputs, against a mixture of K such distributions."""
+class VampPrior(Prior):
+    """The mixture of K normal distributions, each with the same weight."""
 
-    continuous = True
-    factorised_prior = False
+    factorised = False
+    learned = True
 
-    def __init__(self, normal: DiagonalGaussian, components: Callable[[], DiagonalGaussian]) -> None:
-        """`components`: asked for only where something reads the prior."""
-        self.normal = normal
-        self.components = components
-        self.groups = normal.groups
-
-    @property
-    def mean(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """mu: (B, D)."""
-        return self.normal.mean
-
-    @property
-    def variance(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """sigma^2: (B, D)."""
-        return self.normal.variance
-
-    def rsample(self, generator: torch.Generator) -> Tensor:
-        """z = mu + sigma * eps."""
-        return self.normal.rsample(generator)
+    def __init__(self, components: Callable[[], DiagonalGaussian], layout: Layout) -> None:
+        """`components`: asked for once, and only where something reads the prior."""
+        self.components = functools.cache(components)
+        self.layout = layout
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
-        """As without the mixture."""
-        return self.normal.log_prob(z, block)
-
-    def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
-        """As without the mixture."""
-        return self.normal.cross_log_prob(z, blocks)
-
-    def prior_log_prob(self, z: Tensor, block: Block) -> Tensor:
         """log 1/K sum_k N(z_block; mu(u_k), sigma^2(u_k))."""
         components = self.components()
         under_each = components.cross_log_prob(z, (block,))[0]  # (B, K)
         return under_each.logsumexp(1) - math.log(components.mean.shape[0])
 
-    def kl(self) -> None:
-        """A mixture has none in closed form."""
-        return
-
-    def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
-        """The posteriors changed; the prior belongs to no input."""
-        return type(self)(self.normal.map_tensors(change), self.components)
+    def sample(self, n: int, generator: torch.Generator) -> Tensor:
+        mean, variance = self.components().mean, self.components().variance
+        chosen = torch.randint(mean.shape[0], (n,), generator=generator).to(mean.device)
+        noise = torch.randn(n, mean.shape[1], generator=generator).to(mean)
+        return mean[chosen] + variance.sqrt()[chosen] * noise

@@ -11,7 +11,7 @@ from annotated_types import Ge
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count, Spec
-from hatchel.latents.posterior import Partition
+from hatchel.latents.layout import Partition
 
 
 class Variable(Spec, ABC, family="variable", home="hatchel.latents.variables"):
@@ -40,7 +40,6 @@ class Gaussian(Variable):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """One number each."""
         return (1,) * self.dim
 
 
@@ -54,7 +53,6 @@ class Concrete(Variable):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """K numbers each."""
         return (self.classes,) * self.count
 
 
@@ -65,22 +63,18 @@ class Group(Variable):
     """Sites come in alphabetical order of the names, so that the order in a file does not matter."""
 
     def check(self) -> None:
-        """An empty group says nothing."""
         if not self.parts:
             raise HatchelError("parts: a group needs at least one part")
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Of all parts."""
         return tuple(size for _, part in in_order(self.parts) for size in part.sizes)
 
     @property
     def depth(self) -> int:
-        """One more than its deepest part."""
         return 1 + max(part.depth for part in self.parts.values())
 
     def blocks(self, depth: int, first: int) -> Partition:
-        """Itself, or the blocks of its parts."""
         return super().blocks(0, first) if depth == 0 else partition(self.parts, depth - 1, first)
 
 

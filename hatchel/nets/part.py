@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from hatchel.core.spec import Spec
@@ -37,6 +38,15 @@ class Encoder(Spec, ABC, family="encoder", home="hatchel.nets"):
 
         A Gaussian coordinate has width 2, a variable of K classes `Classes(K)`.
         """
+
+
+def feature_shapes(encoder: nn.Module, shape: Shape) -> dict[str, Shape]:
+    """The shape of each feature that an encoder's module gives for one item, found by encoding zeros."""
+    training = encoder.training
+    with torch.no_grad():
+        encoded: Encoded = encoder.eval()(torch.zeros(1, *shape))
+    encoder.train(training)
+    return {name: tuple(feature.shape[1:]) for name, feature in encoded.features.items()}
 
 
 class Decoder(Spec, ABC, family="decoder", home="hatchel.nets"):

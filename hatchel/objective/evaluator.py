@@ -1,4 +1,4 @@
-"""Estimates: what the terms of one step ask of their estimators, each answered once."""
+"""Evaluator: what the terms of one step ask of their estimators, each answered once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.func import functional_call
 
 from hatchel.core.distributed import gather, own_rows
 from hatchel.core.streams import generator
-from hatchel.latents.posterior import Block, Partition
+from hatchel.latents.layout import Block, Partition
 from hatchel.objective.estimators.estimator import Critic, CriticModule, Density, Estimator, Items, Pairs
 from hatchel.objective.trace import Trace
 
@@ -83,8 +83,7 @@ class Evaluator:
         return self._samples[key]
 
     def _items(self) -> tuple[Tensor, Tensor]:
-        assert self._trace.generated is not None
-        return self._trace.generated.x, self._trace.x
+        return self._trace.generated.x, self._trace.batch.x
 
     def _joint(self, by: Critic, compared: Partition | Pairs) -> tuple[Tensor, Tensor]:
         """The joint's samples, and the product's."""
@@ -95,10 +94,9 @@ class Evaluator:
             source = joint
         else:
             union = tuple(s for block in compared for s in block)
-            joint, source = t.q.columns(t.z, union), t.q.columns(by.product_source(t), union)
-            # A site is one column, but for discrete variables; a thousand sites are not looked at one by one.
-            single = len(t.q.whole) == t.z.shape[1]
-            widths = [len(block) if single else t.q.columns(t.z, block).shape[1] for block in compared]
+            columns = t.q.layout.columns(union)
+            joint, source = t.z[:, columns], by.product_source(t)[:, columns]
+            widths = [len(t.q.layout.columns(block)) for block in compared]
         return joint, self._product(gather(joint) if by.differentiates_product else source, widths)
 
     def _members(self, pairs: Pairs, name: str) -> Tensor:
@@ -106,13 +104,13 @@ class Evaluator:
         key = (name, pairs.pooled, pairs.together)
         if key not in self._layers:
             t = self._trace
-            self._layers[key] = pairs.members(name, t.q, t.z, t.features).flatten(1)
+            self._layers[key] = pairs.members(name, t.q.layout, t.z, t.features).flatten(1)
         return self._layers[key]
 
     def _product(self, source: Tensor, widths: list[int]) -> Tensor:
         """Every part permuted independently over the batch of all ranks; this rank's rows of the result."""
         t, rows = self._trace, source.shape[0]
-        draws = torch.rand(len(widths), rows, generator=generator(t.seed, "permute", t.step))
+        draws = torch.rand(len(widths), rows, generator=generator(t.batch.seed, "permute", t.batch.step))
         order = own_rows(draws.argsort(1).T).to(source.device)  # (B, parts)
         if len(widths) == 2:  # whole rows of wide features, rather than an index for each of their numbers
             return torch.cat([part[o] for part, o in zip(source.split(widths, 1), order.T, strict=True)], 1)

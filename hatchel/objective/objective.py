@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from hatchel.core.distributed import mean
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Spec
-from hatchel.latents.posterior import LAYERED, Partition, Posterior
+from hatchel.latents.layout import LAYERED, Layout, Partition
 from hatchel.nets.part import Shape
 from hatchel.objective.estimators.estimator import Critic, CriticModule, Density, Estimator, Items, Pairs
 from hatchel.objective.evaluator import Compared, CriticKey, Evaluator
@@ -26,8 +26,8 @@ from hatchel.objective.term import Term
 from hatchel.objective.trace import Trace
 from hatchel.objective.weights import Constant, Weight
 
-Features = Mapping[str, Tensor]
-"""Inner layers of the encoder by name."""
+Features = Mapping[str, Shape]
+"""Shapes of the inner layers of the encoder, for one item, by name."""
 
 
 class Weighted(Spec):
@@ -68,12 +68,9 @@ class Objective(nn.Module):
     """The running form of a dictionary of weighted terms; owns the critics' networks and the controllers' states."""
 
     def __init__(
-        self, terms: Mapping[str, Weighted], q: Posterior, features: Features | None = None, shape: Shape = (1,)
+        self, terms: Mapping[str, Weighted], layout: Layout, features: Features | None = None, shape: Shape = (1,)
     ) -> None:
-        """`q`: any posterior of the latent, to read its sites and groups from; `features`: any of the encoder.
-
-        `shape`: of an item of the data.
-        """
+        """`layout`: of the latent; `features`: of the encoder; `shape`: of an item of the data."""
         super().__init__()
         self.terms = dict(terms)
         self._wanted: dict[Estimator, Partition] = {}
@@ -83,45 +80,36 @@ class Objective(nn.Module):
         for name, entry in self.terms.items():
             by = entry.term.estimator
             for part in (entry.term, entry.weight, *(() if by is None else (by,))):
-                reason = part.accepts(q)
+                reason = part.accepts(layout)
                 if reason:
                     raise HatchelError(f"objective.{name}: {part.kind} does not fit this latent: {reason}")
-            if isinstance(by, Density) and not all(q.has_marginal(block) for block in entry.term.blocks(q)):
+            if isinstance(by, Density) and not all(layout.has_marginal(b) for b in entry.term.blocks(layout)):
                 reason = f"it asks for the density of single parts, and {LAYERED}"
                 raise HatchelError(f"objective.{name}: {entry.term.kind} does not fit this latent: {reason}")
             self.register_buffer(f"state_{name}", entry.weight.initial_state())
-            self._note(name, entry, q, features or {}, shape)
+            self._note(name, entry, layout, features or {}, shape)
 
-    def _note(self, name: str, entry: Weighted, q: Posterior, features: Features, shape: Shape) -> None:
+    def _note(self, name: str, entry: Weighted, layout: Layout, features: Features, shape: Shape) -> None:
         term, by = entry.term, entry.term.estimator
         if by is None:
             return
-        self._wanted[by] = tuple(dict.fromkeys((*self._wanted.get(by, ()), *term.blocks(q))))
+        self._wanted[by] = tuple(dict.fromkeys((*self._wanted.get(by, ()), *term.blocks(layout))))
         if isinstance(by, Critic):
-            for i, compared in enumerate((*term.partitions(q), *term.pairs(), *term.items())):
+            for i, compared in enumerate((*term.partitions(layout), *term.pairs(), *term.items())):
                 self._readers.setdefault((by, compared), []).append(entry.weight)
                 if (by, compared) not in self._keys:
                     label = name if i == 0 else f"{name}_{i}"
                     self._keys[by, compared] = label
                     try:
-                        self.critics[label] = _network(by, compared, q, features, shape)
+                        self.critics[label] = _network(by, compared, layout, features, shape)
                     except HatchelError as error:
                         raise HatchelError(f"objective.{name}: {error}") from None
 
     @property
-    def wants_independent_batch(self) -> bool:
-        """Whether a critic compares with the codes of a second batch."""
-        return any(critic.wants_independent_batch for critic, _ in self._keys)
-
-    @property
-    def wants_labels(self) -> bool:
-        """Whether a term reads items whose factors are known."""
-        return any(entry.term.wants_labels for entry in self.terms.values())
-
-    @property
-    def wants_generated(self) -> bool:
-        """Whether a term reads items made from codes of the prior."""
-        return any(entry.term.wants_generated for entry in self.terms.values())
+    def needs(self) -> frozenset[str]:
+        """What its terms and critics read of a trace beside the batch: `independent`, `labelled`, `generated`."""
+        every = [entry.term.needs for entry in self.terms.values()] + [critic.needs for critic, _ in self._keys]
+        return frozenset[str]().union(*every)
 
     def forward(self, t: Trace) -> Loss:
         """All terms from one trace, each estimator asked once."""
@@ -134,13 +122,13 @@ class Objective(nn.Module):
         values = {name: mean(entry.term.value(t, evaluator)) for name, entry in self.terms.items()}
         total = torch.stack(
             [
-                entry.weight.at_level(t.q.level).apply(values[name], t.step, self.get_buffer(f"state_{name}"))
+                entry.weight.at_level(t.level).apply(values[name], t.batch.step, self.get_buffer(f"state_{name}"))
                 for name, entry in self.terms.items()
             ]
         ).sum()
-        resting = {key for key, weights in self._readers.items() if all(w.inactive(t.q.level) for w in weights)}
+        resting = {key for key, weights in self._readers.items() if all(w.inactive(t.level) for w in weights)}
         losses = {self._keys[key]: mean(loss) for key, loss in evaluator.critic_losses(resting).items()}
-        losses |= {self._keys[key]: _no_lesson(critics[key]) for key in resting}
+        losses |= {self._keys[key]: _zero_loss(critics[key]) for key in resting}
         return Loss(
             total=total + sum(losses.values()),
             objective=total.detach(),
@@ -149,19 +137,19 @@ class Objective(nn.Module):
         )
 
 
-def _no_lesson(critic: CriticModule) -> Tensor:
+def _zero_loss(critic: CriticModule) -> Tensor:
     """0, with a gradient for every weight, as processes that train together need at every step."""
     return 0.0 * torch.stack([p.sum() for p in critic.parameters()]).sum()
 
 
-def _network(by: Critic, compared: Compared, q: Posterior, features: Features, shape: Shape) -> CriticModule:
+def _network(by: Critic, compared: Compared, layout: Layout, features: Features, shape: Shape) -> CriticModule:
     """A critic's network for what it is to compare."""
     if isinstance(compared, Items):
         return by.build_items(shape)
     if isinstance(compared, Pairs):
-        left, right = (compared.members(n, q, q.mean, features).shape[1:] for n in (compared.left, compared.right))
+        left, right = (compared.size(name, layout, features) for name in (compared.left, compared.right))
         index = compared.index(left[0], right[0])
         if not len(index):
             raise HatchelError(f"there is no pair of different members of {compared.left} and {compared.right}")
-        return by.build_pairs(((left[0], left[1]), (right[0], right[1])), index, compared.shared)
-    return by.build(sum(q.columns(q.mean, block).shape[1] for block in compared))
+        return by.build_pairs((left, right), index, compared.shared)
+    return by.build(sum(len(layout.columns(block)) for block in compared))

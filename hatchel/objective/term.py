@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torch import Tensor
 
 from hatchel.core.spec import Spec
-from hatchel.latents.posterior import Partition, Posterior
+from hatchel.latents.layout import Layout, Partition
 from hatchel.objective.estimators.estimator import Estimator, Items, Pairs
 from hatchel.objective.trace import Trace
 
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 class Term(Spec, ABC, family="term", home="hatchel.objective.terms"):
     """One named quantity. `3.0 * Term()` is a weighted term."""
 
-    wants_labels: ClassVar[bool] = False
-    """Whether it reads a trace's labelled items."""
-    wants_generated: ClassVar[bool] = False
-    """Whether it reads a trace's generated items."""
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """What it reads of a trace beside the batch itself: `labelled`, `generated`."""
 
     @abstractmethod
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
@@ -34,11 +32,11 @@ class Term(Spec, ABC, family="term", home="hatchel.objective.terms"):
     def symbol(self) -> str:
         """The term as it is written in a formula."""
 
-    def blocks(self, q: Posterior) -> Partition:
+    def blocks(self, layout: Layout) -> Partition:
         """The blocks whose log q(z_block) it reads, so that one pass serves all terms."""
         return ()
 
-    def partitions(self, q: Posterior) -> tuple[Partition, ...]:
+    def partitions(self, layout: Layout) -> tuple[Partition, ...]:
         """The partitions over which it compares a joint with a product; a critic gets a network for each."""
         return ()
 
@@ -50,7 +48,7 @@ class Term(Spec, ABC, family="term", home="hatchel.objective.terms"):
         """Whether it compares generated items with the data's; a critic gets a network for that."""
         return ()
 
-    def accepts(self, q: Posterior) -> str:
+    def accepts(self, layout: Layout) -> str:
         """Why this latent cannot carry the term; empty where it can."""
         return ""
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count, NonNegative, Positive, Share, Spec, in_steps, per_step
-from hatchel.latents.posterior import Posterior
+from hatchel.latents.layout import Layout
 
 
 class Weight(Spec, ABC, family="weight", home="hatchel.objective.weights"):
@@ -21,8 +21,6 @@ class Weight(Spec, ABC, family="weight", home="hatchel.objective.weights"):
     @classmethod
     def coerce(cls, value: Any) -> Any:
         """A number is a constant, a list has a weight for each level of a hierarchy."""
-        from hatchel.objective.weights import Constant, PerLevel
-
         if isinstance(value, list | tuple):
             return PerLevel(tuple(cast(tuple[float, ...], value)))
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -49,7 +47,7 @@ class Weight(Spec, ABC, family="weight", home="hatchel.objective.weights"):
         """Whether the term has no part in the loss at a level; a critic that only such terms read then rests too."""
         return False
 
-    def accepts(self, q: Posterior) -> str:
+    def accepts(self, layout: Layout) -> str:
         """Why this latent cannot carry the weight; empty where it can."""
         return ""
 
@@ -296,12 +294,12 @@ class PerLevel(Weight):
         """Where the weight is 0: (10, 0, 0) is a term on the first level alone."""
         return self.weights[level] == 0
 
-    def accepts(self, q: Posterior) -> str:
+    def accepts(self, layout: Layout) -> str:
         """One weight a level."""
-        if len(self.weights) == q.levels:
+        if len(self.weights) == layout.levels:
             return ""
-        levels = f"{q.levels} level{'s' if q.levels > 1 else ''}"
-        remedy = "" if q.levels > 1 else f", or set latent=scaled_hierarchy latent.levels={len(self.weights)}"
+        levels = f"{layout.levels} level{'s' if layout.levels > 1 else ''}"
+        remedy = "" if layout.levels > 1 else f", or set latent=scaled_hierarchy latent.levels={len(self.weights)}"
         return f"there are {len(self.weights)} weights for {levels}; give one for each, or a single number{remedy}"
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:

@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import from_dict
 from hatchel.evaluation.evaluation import ITEMS, Codes, Encodings, encodings
-from hatchel.latents.correlated import Correlated
 from hatchel.metrics._elbo_terms import ELBOTerms
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
@@ -188,10 +186,7 @@ def information_terms(run: TrainedRun, codes: Codes, seed: int) -> Score | None:
     part = codes if codes.std is not None else codes.real
     if part is None or part.std is None:
         return None
-    latent, noise = run.spec.latent, None
-    if isinstance(latent, Correlated):
-        noise = np.full((latent.dim, latent.dim), latent.correlation) + (1 - latent.correlation) * np.eye(latent.dim)
-    return ELBOTerms().score(Probe(part.mean, std=part.std, noise=noise, seed=seed), seed)
+    return ELBOTerms().score(Probe(part.mean, std=part.std, noise=part.noise, seed=seed), seed)
 
 
 def _probe(run: TrainedRun, encoded: Encodings, codes: NDArray[Any], std: NDArray[Any] | None, seed: int) -> Probe:

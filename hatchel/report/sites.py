@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from hatchel.latents.layout import Site, plain_layout
 from hatchel.metrics.information import Float
 from hatchel.training.run import TrainedRun
-
-
-@dataclass(frozen=True)
-class Site:
-    """One real coordinate, or one whole discrete variable."""
-
-    name: str
-    """`z3`; in a latent of named groups `z12 style`, or `z0-9 class` for the ten numbers of a class."""
-    columns: tuple[int, ...]
-    """Its numbers in the code."""
-    group: str = "z"
-
-    @property
-    def discrete(self) -> bool:
-        """A class takes one number for each of its values."""
-        return len(self.columns) > 1
 
 
 def plain_sites(count: int) -> tuple[Site, ...]:
@@ -35,22 +18,12 @@ def plain_sites(count: int) -> tuple[Site, ...]:
     >>> [site.name for site in plain_sites(2)]
     ['z0', 'z1']
     """
-    return tuple(Site(f"z{d}", (d,)) for d in range(count))
+    return plain_layout(count).sites
 
 
 def sites(run: TrainedRun) -> tuple[Site, ...]:
     """Of a run's code, in its order."""
-    with torch.inference_mode():
-        device = next(run.model.parameters()).device
-        q = run.model.encode(torch.zeros(1, *run.shape, device=device), run.steps)[0]
-    numbers = torch.arange(run.spec.latent.width)[None]
-    found: list[Site] = []
-    for group, name in zip(q.groups, q.names, strict=True):
-        for site in group:
-            columns = tuple(int(c) for c in q.columns(numbers, (site,))[0])
-            place = f"z{columns[0]}" if len(columns) == 1 else f"z{columns[0]}-{columns[-1]}"
-            found.append(Site(place if len(q.names) == 1 and name == "z" else f"{place} {name}", columns, name))
-    return tuple(sorted(found, key=lambda s: s.columns))
+    return run.spec.latent.layout.sites
 
 
 def class_information(probabilities: NDArray[np.floating]) -> float:

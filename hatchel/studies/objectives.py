@@ -14,6 +14,7 @@ from hatchel.objective.estimators.minibatch import Stratified
 from hatchel.objective.objective import Weighted
 from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation, TotalCorrelation
 from hatchel.objective.terms.elbo import Reconstruction
+from hatchel.objective.trace import Batch
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.store import Entry, Row
 from hatchel.study.study import Claim, Scale, Study
@@ -58,8 +59,8 @@ class Verified(Cell):
         same.model.load_state_dict(own.model.state_dict())
         with torch.no_grad():
             # The step chooses the noise: both objectives see the same draws.
-            pairs = [[f(x, len(data), k, self.seed).objective for f in (own, same)] for k in range(self.draws)]
-            parts = same(x, len(data), 0, self.seed).terms
+            pairs = [[f(Batch(x, len(data), k, self.seed)).objective for f in (own, same)] for k in range(self.draws)]
+            parts = same(Batch(x, len(data), 0, self.seed)).terms
         found = torch.tensor(pairs, dtype=torch.float64)  # (draws, 2)
         gap = found[:, 0] - found[:, 1]
         values = dict(zip(("own", "basis"), found.mean(0).tolist(), strict=True))

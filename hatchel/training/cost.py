@@ -14,6 +14,7 @@ from hatchel.nets.group import GroupedConv, GroupedLinear
 from hatchel.nets.layers import Upconv
 from hatchel.nets.part import Shape
 from hatchel.objective.estimators.mine import PairNet
+from hatchel.objective.trace import Batch
 from hatchel.training.spec import RunSpec
 
 ITEMS = 2
@@ -36,7 +37,8 @@ def cost(spec: RunSpec, shape: Shape) -> Cost:
     """What training by this spec on items of this shape costs.
 
     The objective's part is what a step does beside encoding and decoding once: a critic counts twice, because it is
-    read for the model and for itself; thop's counts have what is read for the model alone. A learned latent or likelihood counts as the decoder's.
+    read for the model and for itself; thop's counts have the first of these alone. A learned latent or likelihood
+    counts as the decoder's.
     """
     system = spec.build(shape)
     model = system.model
@@ -47,16 +49,14 @@ def cost(spec: RunSpec, shape: Shape) -> Cost:
             model.encoder(x)
         with FlopCounterMode(display=False) as decoding, _counted_by_thop(model.decoder) as thop_decoding:
             model.decoder(torch.zeros(ITEMS, spec.latent.decoder_width))
-        with FlopCounterMode(display=False) as all_of_it, _counted_by_thop(system.objective, detached=True) as thop_critics:
-            second = x if system.objective.wants_independent_batch else None
-            labelled = (x, torch.arange(ITEMS)[:, None]) if system.objective.wants_labels else None
-            system(x, 10_000, 0, 0, second, labelled)
+        with FlopCounterMode(display=False) as all_of_it, _counted_by_thop(system.objective, detached=True) as critics:
+            system(Batch(x, 10_000, independent=x, labelled=(x, torch.arange(ITEMS)[:, None])))
     flops = [count.get_total_flops() for count in (encoding, decoding, all_of_it)]
     macs = (flops[0], flops[1], flops[2] - flops[0] - flops[1])
     sizes = [sum(p.numel() for p in part.parameters()) for part in (model.encoder, model, system.objective)]
     parameters = (sizes[0], sizes[1] - sizes[0], sizes[2])
     names = ("encoder", "decoder", "objective")
-    thop = (thop_encoding, thop_decoding, thop_critics)
+    thop = (thop_encoding, thop_decoding, critics)
     return Cost(
         dict(zip(names, parameters, strict=True)),
         {name: count // (2 * ITEMS) for name, count in zip(names, macs, strict=True)},

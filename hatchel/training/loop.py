@@ -18,12 +18,11 @@ from torch.nn.parallel import DistributedDataParallel
 from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
 from hatchel.core.memory import keep_memory
-from hatchel.data.dataset import Dataset
 from hatchel.objective.objective import Loss
 from hatchel.training.checkpoint import Description, checkpoints, metered, restore, save
 from hatchel.training.events import Events
 from hatchel.training.model import System
-from hatchel.training.order import Order, labelled_batches
+from hatchel.training.order import Batches
 from hatchel.training.progress import Bar
 from hatchel.training.spec import Adam, RunSpec
 
@@ -78,13 +77,12 @@ def make_optimizer(system: System, spec: RunSpec, device: torch.device) -> torch
 def fit(
     system: System,
     description: Description,
-    data: Dataset,
-    order: Order,
+    batches: Batches,
     folder: Path,
     resume: bool,
     progress: bool,
 ) -> None:
-    """Train `system` in place on the data in the given order, up to the spec's steps."""
+    """Train `system` in place on these batches, up to the spec's steps."""
     spec = description.spec
     device = choose_device(spec.device)
     if device.type == "cpu":
@@ -94,7 +92,7 @@ def fit(
     system.to(device=device, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
     optimizer = make_optimizer(system, spec, device)
     start = restore(folder, system, optimizer) if resume and checkpoints(folder) else 0
-    step_of = _stepper(system, spec, device, data, order, optimizer)
+    step_of = _stepper(system, spec, device, batches, optimizer)
     first = distributed.rank() == 0
     events = Events(folder, start, spec.tensorboard) if first else None
     meter = _Meter(metered(folder, start) if start else {})
@@ -125,19 +123,10 @@ def fit(
 
 
 def _stepper(
-    system: System, spec: RunSpec, device: torch.device, data: Dataset, order: Order, optimizer: torch.optim.Adam
+    system: System, spec: RunSpec, device: torch.device, batches: Batches, optimizer: torch.optim.Adam
 ) -> Callable[[int], Loss]:
     """step -> loss, having updated the weights."""
-    read = data.reader(str(device))
-    second = Order(order.items, spec.batch_size, spec.seed, "independent order")
-    known = labelled_batches(spec, data, order.items) if system.objective.wants_labels else None
-
-    def labelled(step: int) -> tuple[Tensor, Tensor] | None:
-        if known is None:
-            return None
-        numbers, factors = known(step)
-        return read(numbers), factors.to(device)
-
+    read = batches.data.reader(str(device))
     if spec.compile:
         system.model.encoder.compile()
         system.model.decoder.compile()
@@ -146,10 +135,9 @@ def _stepper(
     dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[spec.precision]
 
     def step_of(step: int) -> Loss:
-        x = read(order.batch(step))
-        independent = read(second.batch(step)) if system.objective.wants_independent_batch else None
+        batch = batches.at(step, read)
         with torch.autocast(device.type, dtype, enabled=spec.precision != "float32"):
-            loss: Loss = module(x, len(order.items), step, spec.seed, independent, labelled(step))
+            loss: Loss = module(batch)
         optimizer.zero_grad(set_to_none=True)
         scaler.scale(loss.total).backward()
         scaler.step(optimizer)

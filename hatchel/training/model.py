@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 
+from hatchel.core.distributed import own_rows, world
 from hatchel.core.errors import HatchelError
 from hatchel.core.streams import generator
 from hatchel.latents.latent import Latent, LatentModule
 from hatchel.latents.likelihoods import Likelihood, LikelihoodModule
 from hatchel.latents.posterior import Posterior
+from hatchel.latents.prior import Prior
 from hatchel.nets.part import Decoder, Encoded, Encoder, Shape
 from hatchel.objective.objective import Loss, Objective
-from hatchel.objective.trace import Generated, Labelled, Trace
+from hatchel.objective.trace import Batch, Generated, Trace
+
+
+class Sampled(NamedTuple):
+    """Draws of the model."""
+
+    z: Tensor  # (n, D)
+    x: Tensor  # (n, ...): E[x|z]
 
 
 class Model(nn.Module):
@@ -37,53 +48,44 @@ class Model(nn.Module):
         q = self.latent.posterior(encoded.parameters, step, level)
         return self.latent.refine(q, lambda z: self._log_px(z, x, level), step), encoded
 
-    def decode(self, z: Tensor, level: int = 0) -> Tensor:
-        """E[x|z]."""
-        return self.likelihood.mean(self.decoder(self.latent.decoder_input(z, level)))
+    def decode(self, z: Tensor, level: int = 0, noise: torch.Generator | None = None) -> Tensor:
+        """E[x|z]; `noise` for draws of the prior, where the latent has noise of its own."""
+        return self.likelihood.mean(self.decoder(self.latent.decoder_input(z, level, noise)))
+
+    def generate(self, n: int, source: torch.Generator, step: int | None = None, level: int = 0) -> Sampled:
+        """Draws z ~ p(z) and E[x|z] of each."""
+        z = self.latent.prior_at(step).sample(n, source).to(next(self.parameters()))
+        return Sampled(z, self.decode(z, level, source))
 
     def _log_px(self, z: Tensor, x: Tensor, level: int) -> Tensor:
         return self.likelihood.log_prob(self.decoder(self.latent.decoder_input(z, level)), x)
 
-    def forward(
-        self,
-        x: Tensor,
-        n_data: int,
-        step: int,
-        seed: int,
-        independent: Tensor | None = None,
-        labelled: tuple[Tensor, Tensor] | None = None,
-        generate: bool = False,
-    ) -> Trace:
-        """One draw for each input; `independent` is a second batch, encoded without gradient.
-
-        `labelled` are other items and their factors, encoded with gradient; `generate`: also make items of the prior.
-        """
-        level = self.latent.draw_level(seed, step)
-        q, encoded = self.encode(x, step, level)
-        z = q.rsample(generator(seed, "noise", step))
-        z_independent = None
-        if independent is not None:
-            with torch.no_grad():
-                other = self.encode(independent, step, level)[0]
-                z_independent = other.rsample(generator(seed, "independent noise", step))
+    def forward(self, batch: Batch) -> Trace:
+        """One draw for each input."""
+        level = self.latent.draw_level(batch.seed, batch.step)
+        q, encoded = self.encode(batch.x, batch.step, level)
+        z = q.rsample(generator(batch.seed, "noise", batch.step))
+        p = self.latent.prior_at(batch.step)
         return Trace(
-            x=x,
-            log_px=self._log_px(z, x, level),
-            q=q,
-            z=z,
-            n_data=n_data,
-            step=step,
-            seed=seed,
-            z_independent=z_independent,
-            features=encoded.features,
-            labelled=labelled and Labelled(self.encode(labelled[0], step, level)[0].mean, labelled[1]),
-            generated=self._generated(x, step, seed) if generate else None,
+            batch,
+            self._log_px(z, batch.x, level),
+            q,
+            p,
+            z,
+            level,
+            encoded.features,
+            encode=lambda x: self.encode(x, batch.step, level)[0],
+            generate=lambda: self._generated(batch, p),
         )
 
-    def _generated(self, like: Tensor, step: int, seed: int) -> Generated:
-        drawn = self.latent.sample_prior(like.shape[0], seed, step)
-        x = self.likelihood.mean(self.decoder(drawn.read.to(like)))
-        return Generated(x, self.encode(x, step)[0], drawn.code.to(like), drawn.entropy)
+    def _generated(self, batch: Batch, p: Prior) -> Generated:
+        assert p.entropy is not None  # a system without is refused
+        source, rows = generator(batch.seed, "generated", batch.step), batch.x.shape[0]
+        # Every rank draws for all, and takes its own rows.
+        code = p.sample(rows * world(), source)
+        read = own_rows(self.latent.decoder_input(code, 0, source)).to(batch.x)
+        x = self.likelihood.mean(self.decoder(read))
+        return Generated(x, self.encode(x, batch.step)[0], own_rows(code).to(batch.x), p.entropy)
 
 
 class System(nn.Module):
@@ -91,7 +93,7 @@ class System(nn.Module):
 
     def __init__(self, model: Model, objective: Objective) -> None:
         super().__init__()
-        if objective.wants_generated and not model.latent.generates:
+        if "generated" in objective.needs and model.latent.prior_at().entropy is None:
             raise HatchelError(
                 "the objective compares generated items with data, and this latent draws no codes for a generator; "
                 "set latent=code_noise"
@@ -99,15 +101,6 @@ class System(nn.Module):
         self.model = model
         self.objective = objective
 
-    def forward(
-        self,
-        x: Tensor,
-        n_data: int,
-        step: int,
-        seed: int,
-        independent: Tensor | None = None,
-        labelled: tuple[Tensor, Tensor] | None = None,
-    ) -> Loss:
+    def forward(self, batch: Batch) -> Loss:
         """The loss of one batch."""
-        generate = self.objective.wants_generated
-        return self.objective(self.model(x, n_data, step, seed, independent, labelled, generate))
+        return self.objective(self.model(batch))

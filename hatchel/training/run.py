@@ -16,6 +16,7 @@ from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import writable_folder
 from hatchel.core.spec import from_dict, updated
+from hatchel.core.streams import generator
 from hatchel.data.dataset import Dataset
 from hatchel.data.memory import Memory, from_array
 from hatchel.data.source import Source
@@ -24,7 +25,7 @@ from hatchel.latents.posterior import Posterior
 from hatchel.training.checkpoint import Description, checkpoints, restore
 from hatchel.training.loop import choose_device, fit, processes
 from hatchel.training.model import Model
-from hatchel.training.order import Order, labelled_batches
+from hatchel.training.order import Batches
 from hatchel.training.spec import RunSpec
 
 CHUNK = 512
@@ -69,7 +70,7 @@ class TrainedRun:
     @property
     def levels(self) -> int:
         """Latent spaces of a hierarchy; 1 where there is none."""
-        return self.model.latent.levels
+        return self.spec.latent.layout.levels
 
     def posterior(self, images: Any, level: int = 0) -> tuple[Floats, Floats]:
         """Mean and standard deviation of q(z|x): two arrays (n, D); of a class, those of its one-hot."""
@@ -97,6 +98,16 @@ class TrainedRun:
             out = torch.cat(
                 [self.model.decode(part, level) for part in z.split(CHUNK)] or [z.new_zeros(0, *self.shape)]
             )
+        return self._in_data_units(out)
+
+    def sample(self, n: int, seed: int = 0, level: int = 0) -> tuple[Floats, Floats]:
+        """n codes z ~ p(z), (n, D), and the mean image or row of each, as `decode` gives them."""
+        self._check_level(level)
+        with torch.inference_mode():
+            z, x = self.model.generate(n, generator(seed, "prior"), self.steps, level)
+        return z.cpu().numpy(), self._in_data_units(x)
+
+    def _in_data_units(self, out: Tensor) -> Floats:
         if out.ndim == 4:
             return out.permute(0, 2, 3, 1).cpu().numpy()
         centre, scale = self._units
@@ -196,9 +207,7 @@ def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool
     description = Description(spec, data.shape, len(items), data.fingerprint)
     # Before anything is written: a spec that does not fit is refused here.
     system = spec.build(data.shape)
-    order = Order(torch.from_numpy(items), spec.batch_size, spec.seed)
-    if system.objective.wants_labels:
-        labelled_batches(spec, data, order.items)
+    batches = Batches(spec, data, torch.from_numpy(items), system.objective.needs)
     done = existing_run(folder, description, resume, force)
     distributed.wait()  # or a slow process finds what the first has already written, and refuses it
     if done is not None:
@@ -208,7 +217,7 @@ def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool
         if force:
             shutil.rmtree(folder / "checkpoints", ignore_errors=True)
         description.write(folder)
-    fit(system, description, data, order, folder, resume and not force, progress)
+    fit(system, description, batches, folder, resume and not force, progress)
     run = TrainedRun(folder, description, system.model, spec.steps)
     run._data = data  # pyright: ignore[reportPrivateUsage]
     return run

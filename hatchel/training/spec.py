@@ -17,7 +17,7 @@ from hatchel.latents.latent import Latent
 from hatchel.latents.likelihoods import Bernoulli, Columns, Likelihood
 from hatchel.nets.conv import Conv, Deconv
 from hatchel.nets.mlp import Mlp, MlpDecoder
-from hatchel.nets.part import Decoder, Encoder, Shape
+from hatchel.nets.part import Decoder, Encoder, Shape, feature_shapes
 from hatchel.objective.objective import Objective, Weighted, formula
 from hatchel.training.model import Model, System
 
@@ -114,10 +114,8 @@ class RunSpec(Spec):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             model = Model(self.encoder, self.latent, self.decoder, self.likelihood, shape)
-            # Any numbers do: the objective reads only the latent's sites and groups and the shapes of the features.
-            with torch.no_grad():
-                q, encoded = model.eval().encode(torch.zeros(1, *shape))
-            return System(model.train(), Objective(self.objective, q, encoded.features, shape))
+            features = feature_shapes(model.encoder, shape)
+            return System(model, Objective(self.objective, self.latent.layout, features, shape))
 
 
 # The same under their names of 0.1, until the last caller is gone.

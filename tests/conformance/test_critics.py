@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from statistics import fmean
 
@@ -17,7 +18,7 @@ from hatchel.objective.evaluator import Evaluator
 from hatchel.objective.objective import Objective
 from hatchel.objective.terms.decomposition import TotalCorrelation
 from hatchel.objective.trace import Trace
-from tests.conftest import gaussian_trace
+from tests.conftest import gaussian_trace, trace_of
 
 SMALL: dict[str, Critic] = {
     "density_ratio": DensityRatio(hidden=64, layers=4),
@@ -38,7 +39,10 @@ def correlated(step: int, batch: int = 512) -> Trace:
     other = torch.randn(batch, 2, generator=g)
     other[:, 1] = RHO * other[:, 0] + math.sqrt(1 - RHO**2) * other[:, 1]
     q = DiagonalGaussian(z, torch.zeros_like(z))
-    return Trace(torch.zeros(batch, 1), torch.zeros(batch), q, z, 10_000, step=step, z_independent=other)
+    t = trace_of(q, z, n_data=10_000, step=step)
+    independent = dataclasses.replace(t.batch, independent=other)
+    # Posteriors without spread: their draws are the items.
+    return dataclasses.replace(t, batch=independent, encode=lambda x: DiagonalGaussian(x, torch.full_like(x, -80.0)))
 
 
 @pytest.mark.parametrize("name", CRITICS)
@@ -49,7 +53,7 @@ def test_recovers_the_total_correlation_of_a_gaussian(name: str) -> None:
     """
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        objective = Objective({"tc": 1.0 * TotalCorrelation(CRITICS[name])}, correlated(0).q)
+        objective = Objective({"tc": 1.0 * TotalCorrelation(CRITICS[name])}, correlated(0).q.layout)
     optimizer = torch.optim.Adam(objective.parameters(), lr=2e-3)
     found: list[float] = []
     for step in range(400):
@@ -66,9 +70,9 @@ def test_no_gradient_crosses(name: str) -> None:
     """The sum's gradient is the model's own for the encoder and the critic's own for the critic."""
     t = gaussian_trace(dtype=torch.float32)
     term = TotalCorrelation(CRITICS[name])
-    objective = Objective({"tc": 3.0 * term}, t.q)
+    objective = Objective({"tc": 3.0 * term}, t.q.layout)
     (critic,) = objective.critics.values()
-    (key,) = [(CRITICS[name], p) for p in term.partitions(t.q)]
+    (key,) = [(CRITICS[name], p) for p in term.partitions(t.q.layout)]
 
     def gradients(loss: torch.Tensor) -> tuple[list[torch.Tensor | None], ...]:
         inputs = [t.q.mean, t.q.log_variance]

@@ -40,6 +40,7 @@ from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.nets.part import Encoder
 from hatchel.nets.recursive import Recurd0
 from hatchel.nets.split import Split
+from hatchel.objective.trace import Batch
 from hatchel.training.loop import make_optimizer
 from hatchel.training.model import System
 from hatchel.training.spec import RunSpec, build, resolved
@@ -101,9 +102,7 @@ def step(system: System, optimizer: torch.optim.Optimizer, x: torch.Tensor, numb
 
 
 def loss_of(system: System, x: torch.Tensor, number: int):
-    independent = x.flip(0) if system.objective.wants_independent_batch else None
-    known = (x, torch.arange(len(x))[:, None]) if system.objective.wants_labels else None
-    return system(x, len(squares()), number, 0, independent, known)
+    return system(Batch(x, len(squares()), number, 0, x.flip(0), (x, torch.arange(len(x))[:, None])))
 
 
 @functools.cache

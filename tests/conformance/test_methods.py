@@ -14,6 +14,7 @@ from hatchel.core.spec import from_dict, to_dict
 from hatchel.data import load
 from hatchel.methods.method import Method
 from hatchel.methods.resolve import resolve
+from hatchel.objective.trace import Batch
 from hatchel.training.loop import make_optimizer
 from hatchel.training.model import System
 from hatchel.training.run import train
@@ -55,7 +56,7 @@ def test_steps_lower_the_loss(kind: str) -> None:
     losses = []
     for _ in range(30):
         optimizer.zero_grad()
-        loss = system(x, len(data), 0, 0, x if system.objective.wants_independent_batch else None)
+        loss = system(Batch(x, len(data), independent=x))
         loss.total.backward()
         optimizer.step()
         losses.append(float(loss.objective))
@@ -83,7 +84,7 @@ def test_identities_between_methods() -> None:
         system = spec.build(data.shape)
         torch.manual_seed(0)
         with torch.no_grad():
-            return float(system(x, len(data), 3, 0).objective)
+            return float(system(Batch(x, len(data), 3)).objective)
 
     vae = loss("vae")
     assert loss("beta_vae", beta=1) == pytest.approx(vae, rel=1e-6)
@@ -95,9 +96,9 @@ def test_identities_between_methods() -> None:
     # beta-TCVAE draws its KL (log q - log p at z) where the VAE has a closed form: equal in the mean only.
     spec = resolve("beta_tcvae", DATA, {"beta": 1}).fit_to(data)
     with torch.no_grad():
-        trace = spec.build(data.shape).model(x, len(data), 3, 0)
-    drawn = trace.q.log_prob(trace.z, trace.q.whole) - trace.q.prior_log_prob(trace.z, trace.q.whole)
-    expected = vae - float(trace.q.kl().sum(1).mean()) + float(drawn.mean())
+        trace = spec.build(data.shape).model(Batch(x, len(data), 3))
+    drawn = trace.q.log_prob(trace.z, trace.q.layout.whole) - trace.p.log_prob(trace.z, trace.q.layout.whole)
+    expected = vae - float(trace.p.kl(trace.q, trace.z).sum(1).mean()) + float(drawn.mean())
     assert loss("beta_tcvae", beta=1) == pytest.approx(expected, rel=1e-5)
 
 

@@ -21,7 +21,7 @@ TERMS = Term.members()
 def test_value_and_gradient_are_finite(kind: str) -> None:
     t = gaussian_trace(dtype=torch.float32)
     t.log_px.requires_grad_()
-    loss = Objective({"it": Weighted(TERMS[kind]())}, t.q)(t)
+    loss = Objective({"it": Weighted(TERMS[kind]())}, t.q.layout)(t)
     loss.total.backward()
     assert loss.objective.isfinite()
     gradients = [p.grad for p in (t.q.mean, t.q.log_variance, t.log_px) if p.grad is not None]
@@ -39,8 +39,9 @@ def test_the_order_of_the_batch_does_not_matter(kind: str) -> None:
     t = gaussian_trace()
     order = torch.randperm(len(t.z), generator=torch.Generator().manual_seed(3))
     q = type(t.q)(t.q.mean[order], t.q.log_variance[order])
-    shuffled = dataclasses.replace(t, x=t.x[order], log_px=t.log_px[order], q=q, z=t.z[order])
-    objective = Objective({"it": Weighted(term)}, t.q).to(t.z.dtype)
+    batch = dataclasses.replace(t.batch, x=t.batch.x[order])
+    shuffled = dataclasses.replace(t, batch=batch, log_px=t.log_px[order], q=q, z=t.z[order])
+    objective = Objective({"it": Weighted(term)}, t.q.layout).to(t.z.dtype)
     torch.testing.assert_close(objective(t).objective, objective(shuffled).objective)
 
 
@@ -58,14 +59,14 @@ def test_mixed_latents_are_carried_or_refused_with_the_reason(kind: str, latent:
     t = mixed_trace(MIXED[latent], dtype=torch.float32)
     t.log_px.requires_grad_()
     term = TERMS[kind]()
-    if term.accepts(t.q):
+    if term.accepts(t.q.layout):
         with pytest.raises(HatchelError, match=f"objective.it: {kind} does not fit this latent: .*(discrete|prior)"):
-            Objective({"it": Weighted(term)}, t.q)
+            Objective({"it": Weighted(term)}, t.q.layout)
         return
-    loss = Objective({"it": Weighted(term)}, t.q)(t)
+    loss = Objective({"it": Weighted(term)}, t.q.layout)(t)
     loss.total.backward()
     assert loss.objective.isfinite()
-    gradients = [p.grad for p in (t.q.parameters, t.log_px, *t.q.prior.parameters()) if p.grad is not None]
+    gradients = [p.grad for p in (t.q.parameters, t.log_px, *t.p.parameters.parameters()) if p.grad is not None]
     assert gradients
     assert all(g.isfinite().all() for g in gradients)
     assert any((g != 0).any() for g in gradients)

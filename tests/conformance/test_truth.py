@@ -16,6 +16,7 @@ from hatchel.objective.estimators.estimator import Density
 from hatchel.objective.evaluator import Evaluator
 from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation, TotalCorrelation
 from hatchel.objective.trace import Trace
+from tests.conftest import trace_of
 
 D, B, N, SIGMA, RHO, BATCHES = 3, 512, 100_000, 0.5, 0.6, 20
 S = (1 - RHO) * torch.eye(D, dtype=torch.float64) + RHO
@@ -36,7 +37,7 @@ def batch(seed: int) -> Trace:
     mean = torch.randn(B, D, generator=g, dtype=torch.float64) @ torch.linalg.cholesky(S).T
     q = DiagonalGaussian(mean, torch.full_like(mean, 2 * math.log(SIGMA)))
     z = mean + SIGMA * torch.randn(B, D, generator=g, dtype=torch.float64)
-    return Trace(torch.zeros(B, 1), torch.zeros(B), q, z, N)
+    return trace_of(q, z, n_data=N)
 
 
 @pytest.mark.parametrize("kind", Density.members())
@@ -58,7 +59,7 @@ def test_minibatch_sums_drown_when_posteriors_do_not_overlap() -> None:
     g = torch.Generator().manual_seed(0)
     mean = torch.randn(64, 10, generator=g, dtype=torch.float64)
     q = DiagonalGaussian(mean, torch.full_like(mean, -20.0))
-    t = Trace(torch.zeros(64, 1), torch.zeros(64), q, q.rsample(g).double(), 64)
+    t = trace_of(q, q.rsample(g).double(), n_data=64)
     by = Density.members()["exact"]()
     found = TotalCorrelation(by).value(t, Evaluator(t, {}, {})).mean()
     assert float(found) == pytest.approx(9 * math.log(64), rel=0.01)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import torch
 
 from hatchel.explorer.sites import Site, class_information, sites
 from hatchel.latents.mixed import Mixed
@@ -19,10 +18,9 @@ def test_sliders_are_the_reports_dimensions(plain: TrainedRun) -> None:
     """The order, the ranges and the names are those that the report shows of the same items."""
     found = examine(plain, bootstrap=0)
     dimensions: Dimensions = found.dimensions
-    q = plain.model.encode(next(plain.batches(plain.data.images([0]))))[0]
     factors = plain.data.factors(found.encoded.items)
     assert found.encoded.std is not None
-    own = sites(q, found.encoded.mean, found.encoded.std, factors, plain.data.space.names)
+    own = sites(plain.spec.latent.layout, found.encoded.mean, found.encoded.std, factors, plain.data.space.names)
     assert [site.columns[0] for site in own] == dimensions.order.tolist()
     assert [site.name for site in own] == [f"z{d}" for d in dimensions.order]
     assert np.allclose([site.low for site in own], dimensions.low[dimensions.order])
@@ -41,9 +39,8 @@ def known_codes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def test_a_class_is_a_choice_with_its_own_information() -> None:
     latent = Mixed({"class": Concrete(3), "style": Gaussian(2)})
-    q = latent.build().posterior(torch.zeros(1, sum(latent.widths)))
     mean, std, factors = known_codes()
-    found = sites(q, mean, std, factors, ("kind", "place"))
+    found = sites(latent.layout, mean, std, factors, ("kind", "place"))
     assert [(s.name, s.columns, s.follows) for s in found] == [
         ("style z3", (3,), "place"),
         ("class", (0, 1, 2), "kind"),
@@ -58,9 +55,8 @@ def test_a_class_is_a_choice_with_its_own_information() -> None:
 
 def test_two_classes_of_one_group_are_numbered() -> None:
     latent = Mixed({"class": Concrete(3, count=2)})
-    q = latent.build().posterior(torch.zeros(1, sum(latent.widths)))
     probabilities = np.random.default_rng(0).dirichlet(np.ones(3), size=(50, 2)).reshape(50, 6).astype(np.float32)
-    assert {s.name for s in sites(q, probabilities, probabilities, None, None)} == {"class 1", "class 2"}
+    assert {s.name for s in sites(latent.layout, probabilities, probabilities, None, None)} == {"class 1", "class 2"}
 
 
 def test_a_class_that_never_changes_says_nothing() -> None:
@@ -68,9 +64,10 @@ def test_a_class_that_never_changes_says_nothing() -> None:
 
 
 def test_a_dead_coordinate_can_still_be_moved(make_run: Callable[..., TrainedRun], plain: TrainedRun) -> None:
-    q = plain.model.encode(next(plain.batches(plain.data.images([0]))))[0]
     mean, std = np.zeros((40, 4), np.float32), np.ones((40, 4), np.float32)
-    assert all((s.low, s.high, s.follows) == (-0.5, 0.5, None) for s in sites(q, mean, std, None, None))
+    assert all(
+        (s.low, s.high, s.follows) == (-0.5, 0.5, None) for s in sites(plain.spec.latent.layout, mean, std, None, None)
+    )
 
 
 def test_bounds_are_far_but_finite() -> None:
@@ -79,8 +76,7 @@ def test_bounds_are_far_but_finite() -> None:
 
 def test_many_dimensions_are_estimated_with_fewer_draws(monkeypatch: pytest.MonkeyPatch, plain: TrainedRun) -> None:
     """Two items 40 deviations apart: log 2 whatever the number of draws."""
-    q = plain.model.encode(next(plain.batches(plain.data.images([0]))))[0]
     mean = np.repeat(np.float32([[-20.0] * 4, [20.0] * 4]), 50, axis=0)
     monkeypatch.setattr("hatchel.explorer.sites.DENSITIES", 4 * 60 * 60)
-    found = sites(q, mean, np.ones_like(mean), None, None)
+    found = sites(plain.spec.latent.layout, mean, np.ones_like(mean), None, None)
     assert np.allclose([s.information for s in found], math.log(2), atol=0.1)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from hatchel.latents.assigned import Assigned, AssignedPosterior, assignment
-from hatchel.latents.diagonal import Diagonal
+from hatchel.latents.diagonal import Diagonal, StandardNormal
 
 
 def price(costs: np.ndarray, chosen: tuple[int, ...], balance: float) -> float:
@@ -27,7 +27,7 @@ def test_the_flow_finds_the_best_of_all_assignments(balance: float) -> None:
         assert price(costs, tuple(assignment(costs, balance)), balance) == pytest.approx(best, abs=1e-12)
 
 
-def settled(latent: Assigned, costs: torch.Tensor, step: int | None, training: bool) -> AssignedPosterior:
+def refined(latent: Assigned, costs: torch.Tensor, step: int | None, training: bool) -> AssignedPosterior:
     """Where class k of item i costs costs[i, k], whatever z is."""
     module = latent.build().train(training)
     q = module.posterior(torch.randn(len(costs), 2 * latent.over.dim, generator=torch.Generator().manual_seed(0)))
@@ -44,25 +44,25 @@ def settled(latent: Assigned, costs: torch.Tensor, step: int | None, training: b
 def test_batches_are_balanced_in_training_and_items_judged_alone_after() -> None:
     costs = torch.tensor([[0.0, 1.0], [0.0, 5.0], [0.0, 3.0]])
     latent = Assigned(Diagonal(2), classes=2, balance=0.3)
-    assert settled(latent, costs, 0, True).clusters()[:, 0].tolist() == [1, 0, 0]
-    assert settled(latent, costs, 0, False).clusters()[:, 0].tolist() == [0, 0, 0]
-    assert settled(latent, costs, None, False).classes.tolist() == [[1.0, 0.0]] * 3
+    assert refined(latent, costs, 0, True).clusters()[:, 0].tolist() == [1, 0, 0]
+    assert refined(latent, costs, 0, False).clusters()[:, 0].tolist() == [0, 0, 0]
+    assert refined(latent, costs, None, False).classes.tolist() == [[1.0, 0.0]] * 3
 
 
 def test_undecided_in_the_warmup() -> None:
     costs = torch.tensor([[0.0, 1.0], [2.0, 0.0]])
     latent = Assigned(Diagonal(2), classes=2, warmup=10)
-    assert settled(latent, costs, 9, True).classes.tolist() == [[0.5, 0.5]] * 2
-    assert settled(latent, costs, 10, True).classes.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert refined(latent, costs, 9, True).classes.tolist() == [[0.5, 0.5]] * 2
+    assert refined(latent, costs, 10, True).classes.tolist() == [[1.0, 0.0], [0.0, 1.0]]
 
 
 def test_a_class_costs_log_k_once_it_is_assigned() -> None:
     costs = torch.tensor([[0.0, 1.0, 1.0], [2.0, 0.0, 0.0]])
     latent = Assigned(Diagonal(2), classes=3, balance=0, warmup=1)
-    before, after = (settled(latent, costs, step, True) for step in (0, 1))
+    before, after = (refined(latent, costs, step, True) for step in (0, 1))
     for q, own in ((before, 0.0), (after, math.log(3))):
-        expected = torch.cat([q.normal.kl(), torch.full((2, 1), own)], 1)
-        torch.testing.assert_close(q.kl(), expected)
-        z = q.rsample(torch.Generator().manual_seed(1))
-        ratio = q.log_prob(z, (2,)) - q.prior_log_prob(z, (2,))
+        p, z = latent.build().prior_at(), q.rsample(torch.Generator().manual_seed(1))
+        normal = StandardNormal(q.normal.layout).kl(q.normal, z)
+        torch.testing.assert_close(p.kl(q, z), torch.cat([normal, torch.full((2, 1), own)], 1))
+        ratio = q.log_prob(z, (2,)) - p.log_prob(z, (2,))
         torch.testing.assert_close(ratio, torch.full((2,), own))

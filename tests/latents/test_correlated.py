@@ -6,11 +6,11 @@ from torch.distributions import MultivariateNormal, kl_divergence
 
 from hatchel.core.errors import HatchelError
 from hatchel.latents.correlated import Correlated, CorrelatedGaussian
-from hatchel.latents.diagonal import DiagonalGaussian
+from hatchel.latents.diagonal import DiagonalGaussian, StandardNormal
 from hatchel.objective.evaluator import Evaluator
 from hatchel.objective.terms.elbo import KL
 from hatchel.objective.terms.moments import CovarianceOffDiagonal
-from hatchel.objective.trace import Trace
+from tests.conftest import trace_of
 
 BATCH, DIM, R = 6, 4, 0.9
 
@@ -46,12 +46,12 @@ def test_log_densities_of_blocks(block: tuple[int, ...], r: float) -> None:
 def test_kl() -> None:
     q = posterior()
     prior = MultivariateNormal(torch.zeros(DIM).double(), torch.eye(DIM).double())
-    torch.testing.assert_close(q.kl().sum(1), kl_divergence(independently(q, (0, 1, 2, 3)), prior))
-    trace = Trace(q.mean, torch.zeros(BATCH), q, q.mean, 100)
-    torch.testing.assert_close(KL().value(trace, Evaluator(trace, {}, {})), q.kl().sum(1))
+    trace = trace_of(q, q.mean, Correlated(DIM, q.correlation).build().prior_at())
+    torch.testing.assert_close(trace.p.kl(q, q.mean).sum(1), kl_divergence(independently(q, (0, 1, 2, 3)), prior))
+    torch.testing.assert_close(KL().value(trace, Evaluator(trace, {}, {})), trace.p.kl(q, q.mean).sum(1))
     # The first site has none before it; the chain's first two are the KL of those two.
     pair = MultivariateNormal(torch.zeros(2).double(), torch.eye(2).double())
-    torch.testing.assert_close(q.kl()[:, :2].sum(1), kl_divergence(independently(q, (0, 1)), pair))
+    torch.testing.assert_close(trace.p.kl(q, q.mean)[:, :2].sum(1), kl_divergence(independently(q, (0, 1)), pair))
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -79,7 +79,7 @@ def test_noise_has_the_covariance_it_says() -> None:
 def test_the_law_of_total_covariance_keeps_the_noise() -> None:
     """DIP-VAE-II's matrix is Cov[mu] + E Cov[z|x], off the diagonal too."""
     q = posterior()
-    trace = Trace(q.mean, torch.zeros(BATCH), q, q.mean, 100)
+    trace = trace_of(q, q.mean, Correlated(DIM, q.correlation).build().prior_at())
     centred = q.mean - q.mean.mean(0)
     expected = centred.T @ centred / BATCH + independently(q, (0, 1, 2, 3)).covariance_matrix.mean(0)
     torch.testing.assert_close(CovarianceOffDiagonal("sample").matrix(trace), expected)
@@ -88,7 +88,8 @@ def test_the_law_of_total_covariance_keeps_the_noise() -> None:
 def test_without_correlation_it_is_the_diagonal_latent() -> None:
     q = posterior(0.0)
     diagonal = DiagonalGaussian(q.mean, q.log_variance)
-    torch.testing.assert_close(q.kl(), diagonal.kl())
+    p = Correlated(DIM, 0.0).build().prior_at()
+    torch.testing.assert_close(p.kl(q, q.mean), StandardNormal(q.layout).kl(diagonal, q.mean))
     z = torch.zeros(BATCH, DIM).double()
     torch.testing.assert_close(q.cross_log_prob(z, BLOCKS), diagonal.cross_log_prob(z, BLOCKS))
     assert q.conditional_total_correlation((0, 1)) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -12,9 +13,10 @@ from torch.distributions import Categorical, MultivariateNormal, kl_divergence
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import from_dict, to_dict
 from hatchel.latents.concrete import Temperature
-from hatchel.latents.diagonal import DiagonalGaussian
+from hatchel.latents.diagonal import DiagonalGaussian, StandardNormal
 from hatchel.latents.latent import Latent
 from hatchel.latents.mixed import Mixed
+from hatchel.latents.prior import Prior
 from hatchel.latents.variables import Concrete, Gaussian
 from hatchel.objective.estimators.gaussian import Gaussian as GaussianDensity
 from hatchel.objective.estimators.minibatch import MSS, Stratified
@@ -24,14 +26,14 @@ from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation
 from hatchel.objective.terms.elbo import KL
 from hatchel.objective.terms.moments import MMD, CovarianceOffDiagonal, PosteriorVariance
 from hatchel.objective.trace import Trace
-from tests.conftest import MIXED, gaussian_trace, mixed_trace
+from tests.conftest import MIXED, gaussian_trace, mixed_trace, trace_of
 
 
 def as_mixed(t: Trace, latent: Mixed) -> Trace:
     """The same Gaussian posteriors and draws under a mixed latent."""
     numbers = torch.stack([t.q.mean, t.q.log_variance], 2).flatten(1)
-    q = latent.build().double().posterior(numbers)
-    return Trace(t.x, t.log_px, q, t.z, t.n_data)
+    module = latent.build().double()
+    return dataclasses.replace(t, q=module.posterior(numbers), p=module.prior_at())
 
 
 def test_one_gaussian_group_is_the_diagonal_latent() -> None:
@@ -65,39 +67,40 @@ def test_layout_does_not_depend_on_the_order_in_a_file() -> None:
 
 def test_nested_partitions() -> None:
     q = mixed_trace(MIXED["mixed nested"]).q
-    assert q.names == ("what", "where")
+    assert q.layout.names == ("what", "where")
     # class 0, colour 1 2, size 3, where 4 5
-    assert q.nesting == (
+    assert q.layout.nesting == (
         ((0, 1, 2, 3), (4, 5)),
         ((0,), (1, 2, 3), (4, 5)),
         ((0,), (1, 2), (3,), (4, 5)),
     )
     by = Stratified()
-    assert TotalCorrelation(by, over="nested", depth=2).partitions(q) == (((0,), (1, 2, 3)),)
-    assert TotalCorrelation(by, over="nested", depth=3).partitions(q) == (((1, 2), (3,)),)
-    assert TotalCorrelation(by, over="within").partitions(q) == (((1,), (2,)), ((4,), (5,)))
-    assert "nested 3 deep, not 4" in TotalCorrelation(by, over="nested", depth=4).accepts(q)
-    assert torch.equal(q.columns(torch.arange(8)[None], (0, 4)), torch.tensor([[0, 1, 2, 6]]))
+    assert TotalCorrelation(by, over="nested", depth=2).partitions(q.layout) == (((0,), (1, 2, 3)),)
+    assert TotalCorrelation(by, over="nested", depth=3).partitions(q.layout) == (((1, 2), (3,)),)
+    assert TotalCorrelation(by, over="within").partitions(q.layout) == (((1,), (2,)), ((4,), (5,)))
+    assert "nested 3 deep, not 4" in TotalCorrelation(by, over="nested", depth=4).accepts(q.layout)
+    assert q.layout.columns((0, 4)) == [0, 1, 2, 6]
 
 
 def test_a_learned_prior_starts_as_the_standard_one() -> None:
     groups = {"class": Concrete(4), "style": Gaussian(3)}
     numbers = torch.randn(5, 10, generator=torch.Generator().manual_seed(0))
-    priors = [Mixed(groups, prior=p).build().posterior(numbers) for p in ("standard", "groups", "whole")]
-    z = priors[0].rsample(torch.Generator().manual_seed(1))
-    for block in (priors[0].whole, *priors[0].sites):
-        for q in priors[1:]:
-            torch.testing.assert_close(q.prior_log_prob(z, block), priors[0].prior_log_prob(z, block))
+    modules = [Mixed(groups, prior=p).build() for p in ("standard", "groups", "whole")]
+    standard, *learned = [module.prior_at() for module in modules]
+    z = modules[0].posterior(numbers).rsample(torch.Generator().manual_seed(1))
+    for block in (standard.layout.whole, *standard.layout.singles):
+        for p in learned:
+            torch.testing.assert_close(p.log_prob(z, block), standard.log_prob(z, block))
 
 
 def test_a_learned_prior_is_a_multivariate_normal_and_enters_the_correlation() -> None:
     t = mixed_trace(Mixed({"class": Concrete(3), "style": Gaussian(3)}, prior="groups"))
-    (sigma,) = t.q.prior.covariances
+    (sigma,) = t.p.parameters.covariances
     normal = MultivariateNormal(torch.zeros(3, dtype=torch.float64), sigma)
-    style = t.q.columns(t.z, (1, 2, 3))
-    torch.testing.assert_close(t.q.prior_log_prob(t.z, (1, 2, 3)), normal.log_prob(style))
+    style = t.z[:, 3:]
+    torch.testing.assert_close(t.p.log_prob(t.z, (1, 2, 3)), normal.log_prob(style))
     some = MultivariateNormal(torch.zeros(2, dtype=torch.float64), sigma[[2, 0]][:, [2, 0]])
-    torch.testing.assert_close(t.q.prior_log_prob(t.z, (3, 1)), some.log_prob(style[:, [2, 0]]))
+    torch.testing.assert_close(t.p.log_prob(t.z, (3, 1)), some.log_prob(style[:, [2, 0]]))
     # The within term is the posterior's ratio less log p(z_d) / prod_e p(z_de) (Fig. 4, term i).
     evaluator, by = Evaluator(t, {}, {}), Stratified()
     ratio = evaluator.log_ratio(by, ((1,), (2,), (3,)))
@@ -106,14 +109,14 @@ def test_a_learned_prior_is_a_multivariate_normal_and_enters_the_correlation() -
     torch.testing.assert_close(TotalCorrelation(by, over="within").value(t, evaluator), ratio - own)
     # Between groups the prior factorises: its own ratio is 0.
     between = TotalCorrelation(by, over="groups").value(t, evaluator)
-    torch.testing.assert_close(between, evaluator.log_ratio(by, t.q.groups))
+    torch.testing.assert_close(between, evaluator.log_ratio(by, t.q.layout.groups))
 
 
 def test_a_covariance_over_the_whole_correlates_groups() -> None:
     t = mixed_trace(MIXED["mixed real"])
     evaluator, by = Evaluator(t, {}, {}), Stratified()
     between = TotalCorrelation(by, over="groups").value(t, evaluator)
-    assert (between - evaluator.log_ratio(by, t.q.groups)).abs().max() > 0.1
+    assert (between - evaluator.log_ratio(by, t.q.layout.groups)).abs().max() > 0.1
 
 
 def test_a_learned_prior_reaches_the_moments_of_the_codes() -> None:
@@ -132,7 +135,7 @@ def test_a_learned_prior_reaches_the_moments_of_the_codes() -> None:
 
     def loss() -> torch.Tensor:
         optimizer.zero_grad()
-        value = -module.posterior(numbers).prior_log_prob(z, q.whole).mean()
+        value = -module.prior_at().log_prob(z, q.layout.whole).mean()
         value.backward()
         return value
 
@@ -146,14 +149,17 @@ def test_a_learned_prior_reaches_the_moments_of_the_codes() -> None:
 def test_categorical_kl_is_that_of_torch_distributions() -> None:
     latent = Mixed({"class": Concrete(4), "style": Gaussian(2)}, discrete_kl="categorical")
     numbers = torch.randn(6, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    q = latent.build().posterior(numbers)
-    closed = q.kl()
+    module = latent.build()
+    q, p = module.posterior(numbers), module.prior_at()
+    z = q.rsample(torch.Generator().manual_seed(1))
+    closed = p.kl(q, z)
     assert closed is not None
     expected = kl_divergence(Categorical(logits=numbers[:, :4]), Categorical(logits=torch.zeros(6, 4).double()))
     torch.testing.assert_close(closed[:, 0], expected)
-    gaussian = DiagonalGaussian(numbers[:, [4, 6]], numbers[:, [5, 7]]).kl()
+    normal = DiagonalGaussian(numbers[:, [4, 6]], numbers[:, [5, 7]])
+    gaussian = StandardNormal(normal.layout).kl(normal, z)
     torch.testing.assert_close(closed[:, 1:], gaussian)
-    t = Trace(torch.zeros(6, 1), torch.zeros(6), q, q.rsample(torch.Generator().manual_seed(1)), 100)
+    t = trace_of(q, z, p)
     parts = [KL((name,)).value(t, Evaluator(t, {}, {})) for name in ("class", "style")]
     torch.testing.assert_close(parts[0], expected)
     torch.testing.assert_close(sum(parts), KL().value(t, Evaluator(t, {}, {})))
@@ -161,7 +167,7 @@ def test_categorical_kl_is_that_of_torch_distributions() -> None:
 
 def test_drawn_kl_of_groups_adds_up() -> None:
     t = mixed_trace(MIXED["mixed learned"])
-    assert t.q.kl() is None
+    assert t.p.kl(t.q, t.z) is None
     parts = [KL((name,)).value(t, Evaluator(t, {}, {})) for name in ("class", "style")]
     torch.testing.assert_close(sum(parts), KL().value(t, Evaluator(t, {}, {})))
 
@@ -186,7 +192,7 @@ def test_representations() -> None:
     clusters = q.clusters()
     assert clusters is not None
     assert clusters.tolist() == [[1]]
-    assert q.real == [3]
+    assert q.layout.real == [3]
 
 
 @pytest.mark.parametrize(
@@ -206,12 +212,21 @@ def test_representations() -> None:
 )
 def test_what_cannot_be_is_refused_with_the_reason(term, reason: str) -> None:
     with pytest.raises(HatchelError, match=f"objective.it: .*{reason.split(': ')[-1]}"):
-        Objective({"it": Weighted(term)}, mixed_trace(MIXED["mixed"]).q)
+        Objective({"it": Weighted(term)}, mixed_trace(MIXED["mixed"]).q.layout)
 
 
-def test_mmd_refuses_a_learned_prior() -> None:
-    with pytest.raises(HatchelError, match=r"MMD draws from N\(0, I\) and this latent learns its prior"):
-        Objective({"d": Weighted(MMD())}, mixed_trace(MIXED["mixed real"]).q)
+def test_mmd_compares_with_draws_of_a_learned_prior() -> None:
+    """Codes drawn from the learned prior are at distance 0 from it, and N(0, I) is not."""
+    t = mixed_trace(MIXED["mixed real"])
+    g = torch.Generator().manual_seed(0)
+    standard = StandardNormal(t.q.layout)
+
+    def distance(z: torch.Tensor, p: Prior) -> torch.Tensor:
+        return MMD().value(dataclasses.replace(t, z=z.double(), p=p), Evaluator(t, {}, {})).detach()
+
+    own = torch.stack([distance(t.p.sample(256, g), t.p) for _ in range(20)])
+    assert abs(float(own.mean())) < 4 * float(own.std()) / 20**0.5 + 1e-3
+    assert float(distance(t.p.sample(256, g), standard)) > 10 * abs(float(own.mean()))
 
 
 def test_bad_groups_are_refused() -> None:

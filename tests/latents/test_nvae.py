@@ -17,7 +17,7 @@ def test_layout() -> None:
     assert latent.state == (5, 8)
     assert latent.decoder_width == 320
     q = latent.build().posterior(torch.zeros(2, 2 * latent.width))
-    assert [len(group) for group in q.groups] == [8, 32, 64]
+    assert [len(group) for group in q.layout.groups] == [8, 32, 64]
     with pytest.raises(HatchelError, match="variables: one number for each of the 2 sides, got 1"):
         Nvae((1, 4), (8,))
     with pytest.raises(HatchelError, match="sides: each must be a multiple of the one before"):
@@ -42,11 +42,11 @@ def test_posteriors_are_relative_to_priors() -> None:
     top = torch.distributions.Normal(pairs[:, :2, 0], (0.5 * pairs[:, :2, 1]).exp())
     bottom = torch.distributions.Normal(prior_mean + pairs[:, 2:, 0], (0.5 * (prior_log + pairs[:, 2:, 1])).exp())
     expected = torch.cat([top.log_prob(z[:, :2]), bottom.log_prob(z[:, 2:])], 1).sum(1)
-    torch.testing.assert_close(q.log_prob(z, q.whole), expected)
+    torch.testing.assert_close(q.log_prob(z, q.layout.whole), expected)
     # Eq. 3 of the paper: the relative KL, 1/2 (dmu^2/sigma^2 + dsigma^2 - log dsigma^2 - 1).
     ratio = pairs[:, 2:, 1]
     kl = 0.5 * (pairs[:, 2:, 0].square() / prior_log.exp() + ratio.exp() - ratio - 1)
-    torch.testing.assert_close(q.kl_at(z)[:, 2:], kl)
+    torch.testing.assert_close(module.prior_at().kl(q, z)[:, 2:], kl)
 
 
 def test_the_decoder_reads_the_last_state_which_knows_every_group() -> None:

@@ -13,6 +13,7 @@ from hatchel.data import load
 from hatchel.latents.assigned import Assigned
 from hatchel.latents.diagonal import Diagonal
 from hatchel.methods.resolve import resolve
+from hatchel.objective.trace import Batch
 from hatchel.training.run import TrainedRun, train
 
 DATA = "xy_squares"
@@ -22,7 +23,7 @@ def loss(kind: str, step: int, **fields: object) -> float:
     data = load(DATA)
     system = resolve(kind, DATA, fields).fit_to(data).build(data.shape)
     with torch.no_grad():
-        return float(system(data.reader()(torch.arange(16)), len(data), step, 0).objective)
+        return float(system(Batch(data.reader()(torch.arange(16)), len(data), step)).objective)
 
 
 def test_all_closed_and_all_open_are_beta_vaes() -> None:

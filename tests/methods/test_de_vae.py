@@ -14,6 +14,7 @@ from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.methods.resolve import resolve
 from hatchel.objective.terms.moments import PosteriorVariance
+from hatchel.objective.trace import Batch
 from hatchel.objective.weights import PerLevel
 from hatchel.training.run import TrainedRun, train
 
@@ -37,11 +38,11 @@ def test_a_step_works_on_one_level_with_its_beta() -> None:
     seen = set()
     for step in range(12):
         with torch.no_grad():
-            loss, trace = system(x, len(data), step, 0), system.model(x, len(data), step, 0)
-        beta = (1, 10, 40)[trace.q.level]
+            loss, trace = system(Batch(x, len(data), step)), system.model(Batch(x, len(data), step))
+        beta = (1, 10, 40)[trace.level]
         assert float(loss.objective) == pytest.approx(float(loss.terms["rec"] + beta * loss.terms["kl"]), rel=1e-6)
-        assert trace.q.level == system.model.latent.draw_level(0, step)
-        seen.add(trace.q.level)
+        assert trace.level == system.model.latent.draw_level(0, step)
+        seen.add(trace.level)
     assert seen == {0, 1, 2}
 
 
@@ -58,7 +59,7 @@ def test_a_single_space_and_s_0_are_the_plain_vae_up_to_the_embedding() -> None:
         system.model.latent.embeddings.weight.data.zero_()
         plain.model.decoder.load_state_dict({**state, first: state[first][:, :10]})
         with torch.no_grad():
-            a, b = (float(s(x, len(data), 5, 0).objective) for s in (system, plain))
+            a, b = (float(s(Batch(x, len(data), 5)).objective) for s in (system, plain))
         assert a == pytest.approx(b, rel=1e-6)
 
 
@@ -71,7 +72,7 @@ def test_a_term_on_the_first_level_alone() -> None:
     x = data.reader()(torch.arange(8))
     for step in range(8):
         with torch.no_grad():
-            a, b = (s(x, len(data), step, 0) for s in (system, plain))
+            a, b = (s(Batch(x, len(data), step)) for s in (system, plain))
         extra = 10 * float(a.terms["var"]) if plain.model.latent.draw_level(0, step) == 0 else 0.0
         assert float(a.objective) == pytest.approx(float(b.objective) + extra, rel=1e-5)
 

@@ -14,6 +14,7 @@ from hatchel.data.memory import from_array
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian, Group
 from hatchel.methods.resolve import resolve
+from hatchel.objective.trace import Batch
 from hatchel.objective.weights import Capacity
 from hatchel.training.run import TrainedRun, train
 
@@ -24,7 +25,7 @@ def losses(kind: str, **fields: object) -> dict[str, float]:
     data = load(DATA)
     system = resolve(kind, DATA, fields).fit_to(data).build(data.shape)
     with torch.no_grad():
-        loss = system(data.reader()(torch.arange(32)), len(data), 3, 0)
+        loss = system(Batch(data.reader()(torch.arange(32)), len(data), 3))
     return {"objective": float(loss.objective), **{k: float(v) for k, v in loss.terms.items()}}
 
 

@@ -13,6 +13,7 @@ from hatchel.core.spec import updated
 from hatchel.data import load
 from hatchel.latents.code_noise import CodeNoise
 from hatchel.methods.resolve import resolve
+from hatchel.objective.trace import Batch
 from hatchel.training.run import TrainedRun, train
 
 DATA = "xy_squares"
@@ -40,7 +41,7 @@ def test_the_information_teaches_q_and_g_and_the_game_teaches_g_and_d() -> None:
         spec = resolve("info_gan", DATA)
         spec = spec.with_fields(objective={term: spec.objective[term]})
         system = spec.fit_to(data).build(data.shape)
-        system(x, len(data), 0, 0).total.backward()
+        system(Batch(x, len(data))).total.backward()
         return {n.split(".")[1] for n, p in system.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0}
 
     assert taught("information") == {"encoder", "decoder"}

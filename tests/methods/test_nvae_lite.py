@@ -8,6 +8,7 @@ from hatchel.data import load
 from hatchel.latents.nvae import Nvae
 from hatchel.methods.resolve import resolve
 from hatchel.nets.residual import Residual, ResidualDecoder
+from hatchel.objective.trace import Batch
 
 DATA = "xy_squares"
 
@@ -23,11 +24,11 @@ def test_every_weight_learns_and_the_top_group_moves_the_picture() -> None:
     data = load(DATA)
     system = resolve("nvae_lite", DATA, {"channels": 8, "warmup": 1}).fit_to(data).build(data.shape)
     x = data.reader()(torch.arange(6))
-    system(x, len(data), 5, 0).total.backward()
+    system(Batch(x, len(data), 5)).total.backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in system.parameters())
     q = system.model.encode(x)[0]
     assert q.mean.shape == (6, 8 + 16)
-    assert [len(group) for group in q.groups] == [8, 16]
+    assert [len(group) for group in q.layout.groups] == [8, 16]
     # A change to the top group's mean moves the picture, through the groups below it and directly.
     with torch.no_grad():
         code = q.mean.clone()

@@ -7,6 +7,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.spec import updated
 from hatchel.methods.resolve import resolve
 from hatchel.objective.objective import Loss
+from hatchel.objective.trace import Batch
 from hatchel.training.model import System
 from hatchel.training.spec import RunSpec
 
@@ -16,7 +17,7 @@ X = torch.rand(6, *SHAPE, generator=torch.Generator().manual_seed(0))
 
 def step(spec: RunSpec) -> tuple[System, Loss, list[torch.Tensor]]:
     system = spec.fit_to_shape(SHAPE).build(SHAPE)
-    loss = system(X, 1000, 2, 0)
+    loss = system(Batch(X, 1000, 2))
     loss.total.backward()
     return system, loss, [p.grad for p in system.model.parameters()]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from hatchel.metrics import gaussian_tc
 from hatchel.objective.estimators.mixture import exact_log_q
 from hatchel.objective.evaluator import Evaluator
 from hatchel.objective.terms.moments import Disintegration, PosteriorVariance
-from hatchel.objective.trace import Labelled
 from hatchel.objective.weights import Constant
 from hatchel.training.run import train
 from tests.conftest import gaussian_trace
@@ -80,7 +80,8 @@ def test_the_penalty_and_its_gradient() -> None:
 
 def labelled(mean: torch.Tensor, factors: torch.Tensor):
     t = gaussian_trace()
-    t = type(t)(t.x, t.log_px, t.q, t.z, t.n_data, labelled=Labelled(mean, factors))
+    batch = dataclasses.replace(t.batch, labelled=(mean, factors))
+    t = dataclasses.replace(t, batch=batch, encode=lambda x: DiagonalGaussian(x, torch.zeros_like(x)))
     return Disintegration().value(t, Evaluator(t, {}, {}))
 
 

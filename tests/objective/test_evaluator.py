@@ -6,13 +6,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from hatchel.latents.layout import Partition
 from hatchel.latents.mixed import Mixed
-from hatchel.latents.posterior import Partition
 from hatchel.latents.variables import Concrete, Gaussian
 from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.objective.estimators.estimator import CriticModule
 from hatchel.objective.evaluator import Evaluator
 from hatchel.objective.trace import Trace
+from tests.conftest import trace_of
 
 ROWS = 32
 
@@ -36,9 +37,10 @@ class Watcher(CriticModule):
 def trace() -> Trace:
     """Sites: a class of 4 columns, then three coordinates; every number of the code says which row it is from."""
     latent = Mixed({"class": Concrete(4), "style": Gaussian(3)})
-    q = latent.build().posterior(torch.zeros(ROWS, 4 + 6))
+    module = latent.build()
+    q = module.posterior(torch.zeros(ROWS, 4 + 6))
     z = torch.arange(ROWS)[:, None] + torch.arange(7) / 10
-    return Trace(torch.zeros(ROWS, 1), torch.zeros(ROWS), q, z.requires_grad_(), 1000)
+    return trace_of(q, z.requires_grad_(), module.prior_at())
 
 
 @pytest.mark.parametrize("parts", [((0,), (1,), (2,), (3,)), ((0,), (1, 2, 3)), ((3, 1), (2,), (0,)), ((2,), (1,))])
@@ -64,7 +66,7 @@ def test_blocks_stay_whole_and_are_permuted_apart(parts: Partition) -> None:
 
 def test_the_lesson_is_on_the_samples_that_were_read_and_reaches_no_code() -> None:
     by, critic, t = DensityRatio(), Watcher(), trace()
-    parts = t.q.sites
+    parts = t.q.layout.singles
     evaluator = Evaluator(t, {}, {(by, parts): critic})
     evaluator.log_ratio(by, parts)
     (loss,) = evaluator.critic_losses().values()

@@ -4,21 +4,20 @@ import numpy as np
 import torch
 
 from hatchel.data.xy_squares import XYSquares
-from hatchel.latents.prior import Prior
+from hatchel.latents.mixed import PriorParameters
 from hatchel.methods.method import preset
 from hatchel.report.findings import Findings
-from hatchel.report.priors import group_codes, prior_codes
-from hatchel.report.sites import sites
+from hatchel.report.priors import group_codes
 from hatchel.training.checkpoint import Description
 from hatchel.training.run import TrainedRun
 from hatchel.training.spec import build, resolved
 
 
 def test_a_standard_prior_has_unit_moments_and_a_seed(found: Findings) -> None:
-    codes = prior_codes(found.run, found.dimensions.sites, 20_000)
+    codes = found.run.sample(20_000)[0]
     assert np.abs(codes.mean(axis=0)).max() < 0.03
     assert np.abs(np.cov(codes.T) - np.eye(4)).max() < 0.04
-    assert np.array_equal(codes[:3], prior_codes(found.run, found.dimensions.sites, 20_000)[:3])
+    assert np.array_equal(codes[:3], found.run.sample(20_000)[0][:3])
 
 
 def test_a_learned_prior_has_its_covariance_and_class_probabilities() -> None:
@@ -26,12 +25,12 @@ def test_a_learned_prior_has_its_covariance_and_class_probabilities() -> None:
     spec = resolved(preset("hf_vae", data=data, style=2, classes=3, prior="whole"), data.load())
     model = build(spec, (1, 16, 16)).model
     prior = model.latent.prior
-    assert isinstance(prior, Prior)
+    assert isinstance(prior, PriorParameters)
     with torch.no_grad():
         prior.factors[0].copy_(torch.tensor([[0.3, 0.0], [0.8, -0.2]]))
         prior.logits[0].copy_(torch.tensor([1.0, 0.0, -1.0]))
     made = TrainedRun(None, Description(spec, (1, 16, 16), 16, ""), model, 0)  # type: ignore[arg-type]
-    codes = prior_codes(made, sites(made), 40_000)
+    codes = made.sample(40_000)[0]
     assert np.allclose(np.cov(codes[:, 3:].T), prior.covariances[0].detach().numpy(), atol=0.06)
     # The largest coordinate of a Concrete draw is a draw of the classes themselves (the Gumbel-max identity).
     frequencies = np.bincount(codes[:, :3].argmax(axis=1)) / len(codes)

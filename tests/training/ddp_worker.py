@@ -19,6 +19,7 @@ from hatchel.latents.mixed import Mixed
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.latents.variables import Concrete, Gaussian
 from hatchel.nets.mlp import Mlp, MlpDecoder
+from hatchel.nets.part import feature_shapes
 from hatchel.nets.recursive import Recursive
 from hatchel.objective.estimators.discriminator import DensityRatio, Discriminator
 from hatchel.objective.estimators.estimator import Critic, Density
@@ -36,6 +37,7 @@ from hatchel.objective.terms.moments import (
     Disintegration,
     PosteriorVariance,
 )
+from hatchel.objective.trace import Batch
 from hatchel.objective.weights import PI, Capacity, PerLevel
 from hatchel.training.model import Model, System
 
@@ -114,15 +116,11 @@ def measure(latent: Latent, terms: dict[str, object]) -> dict[str, torch.Tensor]
     recursive = any(isinstance(e.term, PairwiseInformation) for e in entries.values())
     encoder, shape = (Recursive(2), (1, 8, 8)) if recursive else (Mlp((24,)), (12,))
     model = Model(encoder, latent, MlpDecoder((24,)), Bernoulli(), shape)
-    q, encoded = model.eval().encode(torch.zeros(1, *shape))
-    model.train()
-    system = System(model, Objective(entries, q, encoded.features, shape))
+    system = System(model, Objective(entries, latent.layout, feature_shapes(model.encoder, shape), shape))
     x, other = torch.rand(2, BATCH, *shape, generator=torch.Generator().manual_seed(1)).unbind(0)
     module = torch.nn.parallel.DistributedDataParallel(system) if world() > 1 else system
-    independent = own_rows(other) if system.objective.wants_independent_batch else None
     factors = torch.randint(4, (BATCH, 2), generator=torch.Generator().manual_seed(2))
-    labelled = (own_rows(other), own_rows(factors)) if system.objective.wants_labels else None
-    loss = module(own_rows(x), 1000, 3, 0, independent, labelled)
+    loss = module(Batch(own_rows(x), 1000, 3, 0, own_rows(other), (own_rows(other), own_rows(factors))))
     loss.total.backward()
     gradient = torch.cat([p.grad.flatten() for p in system.parameters()])
     return {"total": loss.total.detach(), "objective": loss.objective, "gradient": gradient}

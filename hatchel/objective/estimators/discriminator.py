@@ -36,16 +36,14 @@ class DensityRatio(Critic):
     joint's; or an independent batch permuted, as in the original algorithm. Equal numbers of updates in all three."""
 
     @property
-    def wants_independent_batch(self) -> bool:
-        """As in the original algorithm."""
-        return self.product == "independent"
+    def needs(self) -> frozenset[str]:
+        return frozenset({"independent"} if self.product == "independent" else ())
 
     def product_source(self, t: Trace) -> Tensor:
         """The codes to permute, according to `product`."""
         if self.product == "half":
             return gather(t.z.detach())[1::2]
         if self.product == "independent":
-            assert t.z_independent is not None
             return gather(t.z_independent)
         return super().product_source(t)
 

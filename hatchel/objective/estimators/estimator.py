@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from torch.nn import functional as F
 from hatchel.core.distributed import gather
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Spec
-from hatchel.latents.posterior import Partition, Posterior
+from hatchel.latents.layout import Layout, Partition
 from hatchel.nets.part import Shape
 from hatchel.objective.trace import Trace
 
@@ -50,32 +51,43 @@ class Pairs:
         i, j = pairs.unbind(1)
         return pairs[i < j] if self.left == self.right else pairs[i != j]
 
-    def members(self, name: str, q: Posterior, z: Tensor, features: Mapping[str, Tensor]) -> Tensor:
+    def members(self, name: str, layout: Layout, z: Tensor, features: Mapping[str, Tensor]) -> Tensor:
         """Those of the layer of that name: (B, members, width)."""
         if name == CODE:
-            sites = q.whole
-            blocks = [sites[k : k + self.together] for k in range(0, len(sites), self.together)]
-            columns = [q.columns(z, block) for block in blocks]
+            columns = [z[:, c] for c in self._columns(layout)]
             width = max(c.shape[1] for c in columns)
             # A narrow member is filled up with zeros, which say nothing.
             return torch.stack([F.pad(c, (0, width - c.shape[1])) for c in columns], 1)
+        feature = features[name]
+        flat = feature.flatten(3) if feature.ndim > 3 else feature[..., None]
+        # A mean's gradient would be written out as a map; a sum's is the small gradient seen once for each place.
+        return flat.sum(3) / flat.shape[3] if self.pooled else flat.flatten(2)
+
+    def size(self, name: str, layout: Layout, features: Mapping[str, Shape]) -> tuple[int, int]:
+        """How many members that layer has, and the width of each, from the features' shapes (members, ...)."""
+        if name == CODE:
+            columns = self._columns(layout)
+            return len(columns), max(map(len, columns))
         if name not in features:
             raise HatchelError(
                 f"this encoder has no feature {name} (it has {', '.join(features) or 'none'}); set encoder=recursive, "
                 "deep enough to have it, or leave `modules` out for pairs of the code alone"
             )
-        feature = features[name]
-        if feature.ndim < 3:
-            raise HatchelError(f"the feature {name} has no members to pair: its shape is {tuple(feature.shape[1:])}")
-        flat = feature.flatten(3) if feature.ndim > 3 else feature[..., None]
-        # A mean's gradient would be written out as a map; a sum's is the small gradient seen once for each place.
-        return flat.sum(3) / flat.shape[3] if self.pooled else flat.flatten(2)
+        shape = features[name]
+        if len(shape) < 2:
+            raise HatchelError(f"the feature {name} has no members to pair: its shape is {shape}")
+        return shape[0], shape[1] if self.pooled else math.prod(shape[1:])
+
+    def _columns(self, layout: Layout) -> list[list[int]]:
+        """The columns of z of each member of the code."""
+        sites = layout.whole
+        return [layout.columns(sites[k : k + self.together]) for k in range(0, len(sites), self.together)]
 
 
 class Estimator(Spec, ABC, family="estimator", home="hatchel.objective.estimators"):
     """How log q(z), or a ratio of such densities, is had."""
 
-    def accepts(self, q: Posterior) -> str:
+    def accepts(self, layout: Layout) -> str:
         """Why this latent cannot be estimated so; empty where it can."""
         return ""
 
@@ -95,9 +107,9 @@ class Critic(Estimator, ABC):
     """Whether the model's loss also has a gradient through the product's samples (Donsker-Varadhan: yes)."""
 
     @property
-    def wants_independent_batch(self) -> bool:
-        """Whether the product's samples come from a second batch."""
-        return False
+    def needs(self) -> frozenset[str]:
+        """What it reads of a trace beside the batch itself: `independent`, where the product's samples come from it."""
+        return frozenset()
 
     def product_source(self, t: Trace) -> Tensor:
         """The codes of all ranks whose blocks are permuted to give the product's samples, without gradient."""

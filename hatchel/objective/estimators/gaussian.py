@@ -9,7 +9,7 @@ from torch import Tensor
 
 from hatchel.core.distributed import gather
 from hatchel.core.errors import HatchelError
-from hatchel.latents.posterior import NEEDS_REAL, Block, Partition, Posterior
+from hatchel.latents.layout import NEEDS_REAL, Block, Layout, Partition
 from hatchel.objective.estimators.estimator import Density
 from hatchel.objective.trace import Trace
 
@@ -21,9 +21,9 @@ class Gaussian(Density):
     (Cheng et al. 2020, Eq. 5): the total correlation of a Gaussian, a lower bound for other densities with this copula.
     """
 
-    def accepts(self, q: Posterior) -> str:
+    def accepts(self, layout: Layout) -> str:
         """A class is not normal, and the numbers of a class sum to 1: their covariance is singular."""
-        return "" if q.continuous else f"a normal density {NEEDS_REAL}; or use by=mss"
+        return "" if layout.continuous else f"a normal density {NEEDS_REAL}; or use by=mss"
 
     def log_q(self, t: Trace, blocks: Partition) -> Tensor:
         """One Cholesky factor a block of more than one coordinate."""

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from hatchel.core.distributed import rank
 from hatchel.core.errors import HatchelError
-from hatchel.latents.posterior import Partition
+from hatchel.latents.layout import Partition
 from hatchel.objective.estimators.estimator import Density
 from hatchel.objective.estimators.mixture import log_mixture
 from hatchel.objective.trace import Trace
@@ -33,14 +33,16 @@ class Minibatch(Density, ABC):
         batch, own = q.mean.shape[0], t.z.shape[0]
         if batch < 2:
             raise HatchelError(f"the {self.kind} estimator needs a batch of at least 2: set batch_size=64")
-        if t.n_data < batch:
-            raise HatchelError(f"the {self.kind} estimator needs batch_size ({batch}) <= size of the data ({t.n_data})")
+        if t.batch.n_data < batch:
+            raise HatchelError(
+                f"the {self.kind} estimator needs batch_size ({batch}) <= size of the data ({t.batch.n_data})"
+            )
         first = rank() * own
 
         def log_weights(top: int, bottom: int, left: int, right: int) -> Tensor:
             i = torch.arange(first + top, first + bottom, device=t.z.device)[:, None]
             j = torch.arange(left, right, device=t.z.device)[None, :]
-            return self.weights(i, j, batch, t.n_data).to(t.z.dtype).log()
+            return self.weights(i, j, batch, t.batch.n_data).to(t.z.dtype).log()
 
         return log_mixture(q, t.z, blocks, log_weights)
 

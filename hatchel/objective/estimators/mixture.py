@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hatchel.latents.posterior import Partition, Posterior
+from hatchel.latents.layout import Partition
+from hatchel.latents.posterior import Posterior
 from hatchel.objective.estimators.estimator import Density
 from hatchel.objective.trace import Trace
 
@@ -48,7 +49,7 @@ class _Plan:
 
     def __post_init__(self) -> None:
         self.columns = self.q.mean.shape[0]
-        cost = len(self.blocks) + len(self.q.sites)
+        cost = len(self.blocks) + len(self.q.layout.sites)
         self.width = max(1, min(self.columns, self.budget // (cost * min(self.rows, 64))))
         self.height = max(1, min(self.rows, self.budget // (cost * self.width)))
         self.single = self.height >= self.rows and self.width >= self.columns

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from hatchel.core.spec import Count
-from hatchel.latents.posterior import LAYERED, Block, Partition, Posterior
+from hatchel.latents.layout import LAYERED, Block, Layout, Partition
 from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.objective.estimators.estimator import Density, Estimator
 from hatchel.objective.estimators.minibatch import MSS
@@ -30,22 +30,22 @@ class MutualInformation(Term):
         subset = "" if self.sites is None else "_{" + ",".join(map(str, self.sites)) + "}"
         return f"I(x;z{subset})[{self.by.kind}]"
 
-    def blocks(self, q: Posterior) -> Partition:
+    def blocks(self, layout: Layout) -> Partition:
         """The joint of the sites in question."""
-        return (self._block(q),)
+        return (self._block(layout),)
 
-    def accepts(self, q: Posterior) -> str:
+    def accepts(self, layout: Layout) -> str:
         """The sites must exist."""
-        missing = [s for s in self.sites or () if s not in q.whole]
-        return f"the latent has sites 0 to {len(q.whole) - 1}, not {missing[0]}" if missing else ""
+        missing = [s for s in self.sites or () if s not in layout.whole]
+        return f"the latent has sites 0 to {len(layout.whole) - 1}, not {missing[0]}" if missing else ""
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
         """At the draw."""
-        block = self._block(t.q)
+        block = self._block(t.q.layout)
         return t.q.log_prob(t.z, block) - evaluator.log_q(self.by, block)
 
-    def _block(self, q: Posterior) -> Block:
-        return q.whole if self.sites is None else self.sites
+    def _block(self, layout: Layout) -> Block:
+        return layout.whole if self.sites is None else self.sites
 
 
 class TotalCorrelation(Term):
@@ -68,41 +68,43 @@ class TotalCorrelation(Term):
         name = names.get(self.over, f"TC(parts, depth {self.depth})")
         return f"{name}[{self.by.kind}]"
 
-    def partitions(self, q: Posterior) -> tuple[Partition, ...]:
+    def partitions(self, layout: Layout) -> tuple[Partition, ...]:
         """One partition for each ratio that is summed."""
         if self.over == "within":
-            return tuple(tuple((s,) for s in group) for group in q.nesting[-1] if len(group) > 1)
+            return tuple(tuple((s,) for s in group) for group in layout.nesting[-1] if len(group) > 1)
         if self.over == "nested" and self.depth > 1:
-            parts, wholes = q.nesting[self.depth - 1], q.nesting[self.depth - 2]
+            parts, wholes = layout.nesting[self.depth - 1], layout.nesting[self.depth - 2]
             inside = [tuple(p for p in parts if set(p) <= set(whole)) for whole in wholes]
             return tuple(partition for partition in inside if len(partition) > 1)
-        return (q.sites if self.over == "sites" else q.groups,)
+        return (layout.singles if self.over == "sites" else layout.groups,)
 
-    def blocks(self, q: Posterior) -> Partition:
+    def blocks(self, layout: Layout) -> Partition:
         """Every part and every union."""
-        parts = self.partitions(q)
+        parts = self.partitions(layout)
         return tuple(b for p in parts for b in (tuple(s for block in p for s in block), *p))
 
-    def accepts(self, q: Posterior) -> str:
+    def accepts(self, layout: Layout) -> str:
         """There must be something to separate."""
-        if self.over == "nested" and self.depth > len(q.nesting):
-            return f"its groups are nested {len(q.nesting)} deep, not {self.depth}; use over='within' for the sites"
-        if self.over == "groups" and len(q.groups) < 2:
+        if self.over == "nested" and self.depth > len(layout.nesting):
+            return (
+                f"its groups are nested {len(layout.nesting)} deep, not {self.depth}; use over='within' for the sites"
+            )
+        if self.over == "groups" and len(layout.groups) < 2:
             return "the latent has one group only; use over=sites, or latent=mixed with several groups"
-        if self.over == "sites" and len(q.sites) < 2:
+        if self.over == "sites" and len(layout.sites) < 2:
             return "the latent has one site only: nothing can be correlated; leave the term out"
-        if not all(q.has_marginal(block) for block in self.blocks(q)):
+        if not all(layout.has_marginal(block) for block in self.blocks(layout)):
             return f"it asks for the prior of single parts, and {LAYERED}"
         return ""
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
         """The sum of the ratios, less the prior's own."""
         total = t.z.new_zeros(())
-        for partition in self.partitions(t.q):
+        for partition in self.partitions(t.q.layout):
             total = total + evaluator.log_ratio(self.by, partition)
-            if not t.q.factorised_prior:
+            if not t.p.factorised:
                 union = tuple(s for block in partition for s in block)
-                own = t.q.prior_log_prob(t.z, union) - sum(t.q.prior_log_prob(t.z, b) for b in partition)
+                own = t.p.log_prob(t.z, union) - sum(t.p.log_prob(t.z, b) for b in partition)
                 total = total - own
         return total
 
@@ -117,13 +119,13 @@ class DimensionKL(Term, kind="dimension_kl"):
         """With the estimator named."""
         return f"sum_d KL(q(z_d)||p(z_d))[{self.by.kind}]"
 
-    def blocks(self, q: Posterior) -> Partition:
+    def blocks(self, layout: Layout) -> Partition:
         """Every site."""
-        return q.sites
+        return layout.singles
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
         """At the draw."""
-        parts = [evaluator.log_q(self.by, s) - t.q.prior_log_prob(t.z, s) for s in t.q.sites]
+        parts = [evaluator.log_q(self.by, s) - t.p.log_prob(t.z, s) for s in t.q.layout.singles]
         return torch.stack(parts).sum(0)
 
 
@@ -137,10 +139,11 @@ class AggregateKL(Term, kind="aggregate_kl"):
         """With the estimator named."""
         return f"KL(q(z)||p(z))[{self.by.kind}]"
 
-    def blocks(self, q: Posterior) -> Partition:
+    def blocks(self, layout: Layout) -> Partition:
         """The joint."""
-        return (q.whole,)
+        return (layout.whole,)
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
         """At the draw."""
-        return evaluator.log_q(self.by, t.q.whole) - t.q.prior_log_prob(t.z, t.q.whole)
+        whole = t.q.layout.whole
+        return evaluator.log_q(self.by, whole) - t.p.log_prob(t.z, whole)

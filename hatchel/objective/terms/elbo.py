@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import torch
 from annotated_types import Ge
 from torch import Tensor
 
 from hatchel.core.spec import Count
-from hatchel.latents.posterior import Posterior
+from hatchel.latents.layout import Layout
 from hatchel.objective.evaluator import Evaluator
 from hatchel.objective.term import Term
 from hatchel.objective.trace import Trace
@@ -41,25 +40,25 @@ class KL(Term, kind="kl"):
         z = "z" if self.groups is None else "z_" + ",".join(self.groups)
         return f"KL(q({z}|x)||p({z}))"
 
-    def accepts(self, q: Posterior) -> str:
+    def accepts(self, layout: Layout) -> str:
         """The groups must exist."""
-        missing = [name for name in self.groups or () if name not in q.names]
+        missing = [name for name in self.groups or () if name not in layout.names]
         if not missing:
             return ""
         return (
-            f"it has the groups {', '.join(q.names)}, not {missing[0]}; leave `groups` out for all of them, or set "
-            "latent=mixed with groups of these names"
+            f"it has the groups {', '.join(layout.names)}, not {missing[0]}; leave `groups` out for all of them, or "
+            "set latent=mixed with groups of these names"
         )
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
         """Summed over sites."""
-        block = t.q.whole
+        block = t.q.layout.whole
         if self.groups is not None:
-            block = tuple(s for name in self.groups for s in t.q.groups[t.q.names.index(name)])
-        closed = t.q.kl_at(t.z)
+            block = tuple(s for name in self.groups for s in t.q.layout.group(name))
+        closed = t.p.kl(t.q, t.z)
         if closed is not None:
             return closed.sum(1) if self.groups is None else closed[:, list(block)].sum(1)
-        return t.q.log_prob(t.z, block) - t.q.prior_log_prob(t.z, block)
+        return t.q.log_prob(t.z, block) - t.p.log_prob(t.z, block)
 
 
 class ClosedKL(Term, kind="closed_kl"):
@@ -86,9 +85,9 @@ class ClosedKL(Term, kind="closed_kl"):
         """As the paper's index runs."""
         return f"sum_(d>=j(t)) KL(q(z_d|x)||p(z_d)), j: {self.first} + 1 every {self.every} steps"
 
-    def accepts(self, q: Posterior) -> str:
+    def accepts(self, layout: Layout) -> str:
         """The KL must be known coordinate by coordinate."""
-        if q.kl() is None:
+        if not layout.closed_kl:
             return (
                 "its KL has no closed form by coordinate (discrete sites need discrete_kl=categorical, and the prior "
                 "must not be learned); set latent=diagonal"
@@ -97,8 +96,6 @@ class ClosedKL(Term, kind="closed_kl"):
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
         """Closed coordinates alone."""
-        by_site = t.q.kl()
+        by_site = t.p.kl(t.q, t.z)
         assert by_site is not None
-        place = torch.arange(t.z.shape[1])[None]
-        real = [s for s in t.q.whole if t.q.columns(place, (s,)).shape[1] == 1]
-        return by_site[:, real[self.opened(t.step) :]].sum(1)
+        return by_site[:, list(t.q.layout.coordinates[self.opened(t.batch.step) :])].sum(1)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count
-from hatchel.latents.posterior import Partition, Posterior
+from hatchel.latents.layout import Layout, Partition
 from hatchel.objective.estimators.estimator import CODE, Density, Estimator, Pairs
 from hatchel.objective.estimators.mine import MINE
 from hatchel.objective.evaluator import Evaluator
@@ -59,22 +59,22 @@ class PairwiseInformation(Term):
         shared, pooled = self.nets == "shared", self.inputs == "pooled"
         return tuple(Pairs(left, right, shared, pooled, self.together) for left, right in chosen)
 
-    def blocks(self, q: Posterior) -> Partition:
+    def blocks(self, layout: Layout) -> Partition:
         """For a density: every member of the code and every two of them."""
-        members = self._code(q)
+        members = self._code(layout)
         return (*members, *(a + b for a, b in combinations(members, 2)))
 
-    def accepts(self, q: Posterior) -> str:
+    def accepts(self, layout: Layout) -> str:
         """There must be two of them."""
-        return "" if len(self._code(q)) > 1 else "the latent has one member only: there are no pairs"
+        return "" if len(self._code(layout)) > 1 else "the latent has one member only: there are no pairs"
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
         """In sum over pairs: of the batch by mine, per row by a density."""
         if isinstance(self.by, Density):
-            two = list(combinations(self._code(t.q), 2))
+            two = list(combinations(self._code(t.q.layout), 2))
             return 2 * torch.stack([evaluator.log_ratio(self.by, pair) for pair in two]).sum(0)
         total = torch.stack([evaluator.log_ratio(self.by, pairs) for pairs in self.pairs()]).sum()
         return 2 * total if self.over == "within" else total
 
-    def _code(self, q: Posterior) -> Partition:
-        return tuple(q.whole[k : k + self.together] for k in range(0, len(q.whole), self.together))
+    def _code(self, layout: Layout) -> Partition:
+        return tuple(layout.whole[k : k + self.together] for k in range(0, len(layout.whole), self.together))

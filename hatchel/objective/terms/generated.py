@@ -7,7 +7,6 @@ from typing import ClassVar, Literal
 from torch import Tensor
 from torch.nn import functional as F
 
-from hatchel.core.errors import HatchelError
 from hatchel.objective.estimators.discriminator import Discriminator
 from hatchel.objective.estimators.estimator import Critic, Items
 from hatchel.objective.evaluator import Evaluator
@@ -21,7 +20,7 @@ class Adversarial(Term):
     The discriminator learns beside the generator, from detached items, at every step.
     """
 
-    wants_generated: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"generated"})
 
     critic: Critic = Discriminator()
     """Tells generated items from the data's."""
@@ -50,7 +49,7 @@ class Adversarial(Term):
 class GeneratedInformation(Term):
     """L_I = E log Q(c|G(n, c)) + H(c) <= I(c; G(n, c)), Q the encoder (Chen et al. 2016, Eq. 5). To be rewarded."""
 
-    wants_generated: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"generated"})
 
     def symbol(self) -> str:
         """As in the paper."""
@@ -58,6 +57,4 @@ class GeneratedInformation(Term):
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
         """Per generated item."""
-        if t.generated is None:
-            raise HatchelError("generated_information needs generated items: set latent=code_noise")
         return t.generated.q.code_log_prob(t.generated.code) + t.generated.entropy

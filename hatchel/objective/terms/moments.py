@@ -9,10 +9,9 @@ import torch
 from torch import Tensor
 
 from hatchel.core.distributed import gather, mean
-from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Positive
 from hatchel.core.streams import generator
-from hatchel.latents.posterior import NEEDS_REAL, Posterior
+from hatchel.latents.layout import NEEDS_REAL, Layout
 from hatchel.objective.evaluator import Evaluator
 from hatchel.objective.term import Term
 from hatchel.objective.trace import Trace
@@ -24,9 +23,9 @@ class Covariance(Term, ABC):
     of: Literal["mean", "sample"] = "mean"
     """Cov of the posterior means (I), or of z by the law of total covariance (II)."""
 
-    def accepts(self, q: Posterior) -> str:
+    def accepts(self, layout: Layout) -> str:
         """Covariances need coordinates."""
-        return "" if q.continuous else f"a covariance {NEEDS_REAL}; or use total_correlation"
+        return "" if layout.continuous else f"a covariance {NEEDS_REAL}; or use total_correlation"
 
     def matrix(self, t: Trace) -> Tensor:
         """C, with the batch's 1/B moments: (D, D)."""
@@ -71,9 +70,9 @@ class PosteriorVariance(Term):
         """As in the paper."""
         return "sum_k E[sigma_k^2]"
 
-    def accepts(self, q: Posterior) -> str:
+    def accepts(self, layout: Layout) -> str:
         """A variance needs coordinates."""
-        return "" if q.continuous else f"posterior variance {NEEDS_REAL}"
+        return "" if layout.continuous else f"posterior variance {NEEDS_REAL}"
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
         """Per row."""
@@ -88,21 +87,19 @@ class Disintegration(Term):
     set `labels` in the run. Factors count as numbers, so it says little about unordered ones.
     """
 
-    wants_labels: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"labelled"})
 
     def symbol(self) -> str:
         """In the paper's letters."""
         return "sum_j (sum_i pi(mu_i,l_j) - max_i pi(mu_i,l_j))"
 
-    def accepts(self, q: Posterior) -> str:
+    def accepts(self, layout: Layout) -> str:
         """Correlations need coordinates."""
-        return "" if q.continuous else f"a correlation {NEEDS_REAL}"
+        return "" if layout.continuous else f"a correlation {NEEDS_REAL}"
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
         """Over the labelled items of all ranks."""
-        if t.labelled is None:
-            raise HatchelError("the disintegration term needs labelled items: set labels=500 in the run")
-        mu, factors = gather(t.labelled.mean), gather(t.labelled.factors).to(t.z)
+        mu, factors = gather(t.labelled[0]), gather(t.labelled[1]).to(t.z)
         mu, factors = mu - mu.mean(0), factors - factors.mean(0)
         power = mu.square().sum(0)[:, None] * factors.square().sum(0)[None, :]
         # A factor that happens to be constant in the batch is tied to nothing.
@@ -125,17 +122,14 @@ class MMD(Term, kind="mmd"):
         """With the kernel named."""
         return f"MMD(q(z),p(z))[{self.kernel}]"
 
-    def accepts(self, q: Posterior) -> str:
-        """Distances need coordinates, and the prior's draws are N(0, I)."""
-        if not q.factorised_prior:
-            return "MMD draws from N(0, I) and this latent learns its prior; set latent=diagonal, or use aggregate_kl"
-        return "" if q.continuous else f"MMD {NEEDS_REAL}; or use aggregate_kl"
+    def accepts(self, layout: Layout) -> str:
+        return "" if layout.continuous else f"MMD {NEEDS_REAL}; or use aggregate_kl"
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
         """Over the batch of all ranks and as many draws from the prior."""
         z = gather(t.z)
-        prior = torch.randn(z.shape, generator=generator(t.seed, "mmd", t.step)).to(z)
         n = z.shape[0]
+        prior = t.p.sample(n, generator(t.batch.seed, "mmd", t.batch.step)).to(z)
         same = (self._kernel(z, z).sum() + self._kernel(prior, prior).sum() - 2 * n * self._at_zero()) / (n * (n - 1))
         return same - 2 * self._kernel(z, prior).mean()
 

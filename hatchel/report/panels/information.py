@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hatchel.latents.mixed import Mixed
 from hatchel.report import figures
 from hatchel.report.findings import Findings
 from hatchel.report.panels.panel import Drawing, Panel
@@ -29,10 +28,10 @@ class Information(Panel):
 def _terms(found: Findings) -> str:
     """The KL's parts in words."""
     assert found.terms is not None
-    parts, latent = found.terms.parts, found.run.spec.latent
-    where = "Of the real coordinates" if isinstance(latent, Mixed) else "In all"
+    parts, latent = found.terms.parts, found.run.model.latent
+    where = "In all" if latent.layout.continuous else "Of the real coordinates"
     text = f"{where}: I(x;z) {parts['mutual_information']:.2f}, TC {parts['total_correlation']:.2f}"
-    if not (isinstance(latent, Mixed) and latent.prior != "standard"):  # the metric compares with N(0, I)
+    if latent.prior_at(found.run.steps).standard:  # the metric compares with N(0, I)
         text += f", dimension-wise KL {parts['dimension_kl']:.2f}"
     limits = "".join(f"; {note.split(': ')[1]}" for note in found.terms.notes if "cannot exceed" in note)
     return f"{text} nats ({found.terms.settings['draws']} draws{limits})."

@@ -7,8 +7,8 @@ from markupsafe import Markup
 
 from hatchel.report.findings import Findings
 from hatchel.report.panels.panel import Drawing, Panel
-from hatchel.report.pictures import SHOWN, Images, decoded, mosaic, rows_figure
-from hatchel.report.priors import group_codes, prior_codes
+from hatchel.report.pictures import SHOWN, Images, decoded, mosaic, rows_figure, to_bytes
+from hatchel.report.priors import group_codes
 from hatchel.report.style import pixels_uri
 from hatchel.report.traversal import typical
 
@@ -30,8 +30,8 @@ class PriorSamples(Panel):
             return None
         rows = sample_rows(found)
         strips = [ROW.format(name=name, uri=pixels_uri(mosaic(images[None]))) for name, images in rows.items()]
-        learned = getattr(found.run.spec.latent, "prior", "standard") != "standard"
-        caption = "Decoded draws of z ~ p(z)" + (", as the run has learned it." if learned else ".")
+        prior = found.run.model.latent.prior_at(found.run.steps)
+        caption = "Decoded draws of z ~ p(z)" + ("." if not prior.learned else ", as the run has learned it.")
         if found.run.levels > 1:
             caption += " The same draws at each level."
         if len({site.group for site in found.dimensions.sites}) > 1:
@@ -43,12 +43,11 @@ class PriorSamples(Panel):
 def sample_rows(found: Findings, count: int = SHOWN, seed: int = 0) -> dict[str, Images]:
     """By what was drawn: images (n, H, W, C)."""
     run, variables = found.run, found.dimensions.sites
-    codes = prior_codes(run, variables, 2 * count, seed)
     if run.levels > 1:
-        return {f"level {i}": decoded(run, codes[None, :count], i)[0] for i in range(run.levels)}
+        return {f"level {i}": to_bytes(run.sample(count, seed, i)[1]) for i in range(run.levels)}
+    codes, images = run.sample(2 * count, seed)
     groups = list(dict.fromkeys(site.group for site in variables))
-    both = codes.reshape(2, count, -1)
-    rows = {"everything": decoded(run, both[:1])[0], "everything, again": decoded(run, both[1:])[0]}
+    rows = {"everything": to_bytes(images[:count]), "everything, again": to_bytes(images[count:])}
     if len(groups) > 1:
         start = typical(found.probe.codes, found.dimensions)
         alone = {f"{g} alone": group_codes(codes[:count], start, variables, g) for g in groups}

@@ -125,13 +125,10 @@ def linear_classifier(pixels: NDArray[np.floating[Any]], labels: NDArray[np.int6
 
 def split_codes(run: TrainedRun, images: Images) -> tuple[NDArray[np.float32], list[int], NDArray[np.float32] | None]:
     """The codes (n, D), which columns are real coordinates, and the class probabilities (n, K), if there are any."""
-    import torch
-
-    with torch.inference_mode():
-        real = run.model.encode(next(iter(run.batches(images[:1]))), run.steps)[0].real
+    real = run.spec.latent.layout.real
     codes = run.encode(images)
     others = [c for c in range(codes.shape[1]) if c not in real]
-    return codes, list(real), codes[:, others] if others else None
+    return codes, real, codes[:, others] if others else None
 
 
 def used(values: dict[str, float]) -> list[float]:

@@ -12,12 +12,13 @@ from torch import Tensor
 from hatchel.core.memory import keep_memory
 from hatchel.core.spec import Count, NonNegative, Positive, Share
 from hatchel.core.streams import generator
-from hatchel.latents.diagonal import DiagonalGaussian
+from hatchel.latents.diagonal import DiagonalGaussian, StandardNormal
+from hatchel.latents.layout import plain_layout
 from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.objective.estimators.estimator import Critic, CriticModule, Estimator
 from hatchel.objective.evaluator import CriticKey, Evaluator
 from hatchel.objective.terms.decomposition import TotalCorrelation
-from hatchel.objective.trace import Trace
+from hatchel.objective.trace import Batch, Trace
 from hatchel.study.cell import Cell, Place, Record
 
 CALIBRATION = 20
@@ -64,7 +65,7 @@ class Estimated(Cell):
         critics = self._trained(self.by, term) if isinstance(self.by, Critic) else {}
         traces = [self._batch(-1 - k) for k in range(self.repeats)]
         # All blocks named beforehand, one pass gives them all.
-        found = [term.value(t, Evaluator(t, {self.by: term.blocks(t.q)}, critics)).mean() for t in traces]
+        found = [term.value(t, Evaluator(t, {self.by: term.blocks(t.q.layout)}, critics)).mean() for t in traces]
         values = torch.stack([f.detach().double() for f in found])
         return Record({"tc": float(values.mean()), "truth": truth, "error": float(values.mean()) - truth})
 
@@ -102,11 +103,12 @@ class Estimated(Cell):
         z = mean + self.sigma * torch.randn(self.batch, self.dim, generator=g)
         # A discriminator reads the codes alone; with no noise the densities would be points.
         q = DiagonalGaussian(mean, torch.full_like(mean, 2 * math.log(max(self.sigma, 1e-3))))
-        return Trace(torch.zeros(self.batch, 1), torch.zeros(self.batch), q, z, self.n_data, step=max(step, 0))
+        batch = Batch(torch.zeros(self.batch, 1), self.n_data, max(step, 0))
+        return Trace(batch, torch.zeros(self.batch), q, StandardNormal(q.layout), z)
 
     def _trained(self, by: Critic, term: TotalCorrelation) -> dict[CriticKey, CriticModule]:
         keep_memory()
-        (partition,) = term.partitions(self._batch(0).q)
+        (partition,) = term.partitions(plain_layout(self.dim))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             critics: dict[CriticKey, CriticModule] = {(by, partition): by.build(self.dim)}

@@ -16,7 +16,7 @@ from hatchel.objective.estimators.mixture import Exact, log_mixture
 from hatchel.objective.evaluator import Evaluator
 from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation, TotalCorrelation
 from hatchel.objective.trace import Trace
-from tests.conftest import gaussian_trace
+from tests.conftest import gaussian_trace, trace_of
 
 B, N = 5, 100
 M = B - 1
@@ -60,13 +60,13 @@ def test_stratified_weights() -> None:
 
 def test_stratified_is_exact_when_the_batch_is_the_data() -> None:
     t = gaussian_trace(batch=24, n_data=24)
-    blocks = (t.q.whole, *t.q.sites)
+    blocks = (t.q.layout.whole, *t.q.layout.singles)
     torch.testing.assert_close(Stratified().log_q(t, blocks), Exact().log_q(t, blocks))
 
 
 def test_mws_is_low_by_log_n_when_the_batch_is_the_data() -> None:
     t = gaussian_trace(batch=24, n_data=24)
-    difference = Exact().log_q(t, (t.q.whole,)) - MWS().log_q(t, (t.q.whole,))
+    difference = Exact().log_q(t, (t.q.layout.whole,)) - MWS().log_q(t, (t.q.layout.whole,))
     assert torch.allclose(difference, torch.tensor(math.log(24), dtype=torch.float64))
 
 
@@ -76,14 +76,14 @@ def test_exact_is_the_plain_double_sum() -> None:
     z = t.z.detach().numpy()
     density = np.exp(-0.5 * ((z[:, None] - mean[None]) / std[None]) ** 2) / (std[None] * math.sqrt(2 * math.pi))
     expected = [np.log(density.prod(2).mean(1)), np.log(density[:, :, 1].mean(1))]
-    found = Exact().log_q(t, (t.q.whole, (1,))).detach().numpy()
+    found = Exact().log_q(t, (t.q.layout.whole, (1,))).detach().numpy()
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("budget", [1, 700, 10**9])
 def test_tiles_change_neither_value_nor_gradient(budget: int) -> None:
     t = gaussian_trace(batch=37)
-    blocks = (t.q.whole, (0, 2), *t.q.sites)
+    blocks = (t.q.layout.whole, (0, 2), *t.q.layout.singles)
     w = torch.rand(37, 37, generator=torch.Generator().manual_seed(1), dtype=torch.float64).log()
 
     def run(size: int) -> tuple[torch.Tensor, ...]:
@@ -97,14 +97,14 @@ def test_tiles_change_neither_value_nor_gradient(budget: int) -> None:
 def test_a_batch_of_one_is_refused() -> None:
     t = gaussian_trace(batch=1)
     with pytest.raises(HatchelError, match="batch of at least 2"):
-        MSS().log_q(t, (t.q.whole,))
+        MSS().log_q(t, (t.q.layout.whole,))
 
 
 def reference_trace() -> Trace:
     """The B = 64 posteriors that public implementations were run on."""
     data = np.load(Path(__file__).with_name("loss_inputs_B64.npz"))
     mean, log_variance, z = (torch.from_numpy(data[k]).double() for k in ("mu", "logvar", "z"))
-    return Trace(torch.zeros(64, 1), torch.zeros(64), DiagonalGaussian(mean, log_variance), z, int(data["N"]))
+    return trace_of(DiagonalGaussian(mean, log_variance), z, n_data=int(data["N"]))
 
 
 # Closed forms in double precision, and (mss0) what the original beta-TCVAE code returned in single precision.

@@ -9,15 +9,15 @@ CODE = """
 import resource, torch
 torch.set_num_threads(1)
 from hatchel.objective.estimators.minibatch import MSS
-from hatchel.latents.diagonal import DiagonalGaussian
-from hatchel.objective.trace import Trace
+from hatchel.latents.diagonal import DiagonalGaussian, StandardNormal
+from hatchel.objective.trace import Batch, Trace
 B, D = 4096, 10
 g = torch.Generator().manual_seed(0)
 mean, log_variance = (torch.randn(B, D, generator=g).requires_grad_() for _ in range(2))
 q = DiagonalGaussian(mean, log_variance)
-t = Trace(torch.zeros(B, 1), torch.zeros(B), q, q.rsample(g), 737280)
+t = Trace(Batch(torch.zeros(B, 1), 737280), torch.zeros(B), q, StandardNormal(q.layout), q.rsample(g))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-MSS().log_q(t, (q.whole, *q.sites)).sum().backward()
+MSS().log_q(t, (q.layout.whole, *q.layout.singles)).sum().backward()
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**20)
 """
 

@@ -10,6 +10,7 @@ import torch
 from hatchel.core.distributed import mean
 from hatchel.core.errors import HatchelError
 from hatchel.latents.diagonal import DiagonalGaussian
+from hatchel.latents.layout import plain_layout
 from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.objective.estimators.estimator import Pairs
 from hatchel.objective.estimators.gaussian import Gaussian
@@ -18,6 +19,7 @@ from hatchel.objective.evaluator import Evaluator
 from hatchel.objective.objective import Objective
 from hatchel.objective.terms.features import PairwiseInformation
 from hatchel.objective.trace import Trace
+from tests.conftest import trace_of
 
 CORRELATIONS = torch.tensor([[1.0, 0.8, 0.5], [0.8, 1.0, 0.0], [0.5, 0.0, 1.0]])
 
@@ -37,7 +39,11 @@ def trace(step: int, batch: int = 512, grad: bool = False) -> Trace:
     m = (m + ripple).requires_grad_(grad)
     z.requires_grad_(grad)
     q = DiagonalGaussian(z, torch.zeros_like(z))
-    return Trace(torch.zeros(batch, 1), torch.zeros(batch), q, z, 10_000, step=step, features={"m2": m})
+    return trace_of(q, z, n_data=10_000, step=step, features={"m2": m})
+
+
+def shapes(t: Trace) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(feature.shape[1:]) for name, feature in t.features.items()}
 
 
 def within(rho: list[float]) -> list[float]:
@@ -59,7 +65,7 @@ def test_mine_recovers_the_information_of_every_pair(nets: str) -> None:
     }
     start = trace(0)
     torch.manual_seed(0)
-    objective = Objective(terms, start.q, start.features)
+    objective = Objective(terms, start.q.layout, shapes(start))
     optimizer = torch.optim.Adam(objective.parameters(), lr=2e-3)
     for step in range(300):
         optimizer.zero_grad()
@@ -79,8 +85,8 @@ def test_mine_recovers_the_information_of_every_pair(nets: str) -> None:
 
 @torch.no_grad()
 def bounds(objective: Objective, label: str, pairs: Pairs, t: Trace) -> torch.Tensor:
-    left, right = (pairs.members(n, t.q, t.z, t.features).flatten(1) for n in (pairs.left, pairs.right))
-    order = torch.randperm(len(t.z), generator=torch.Generator().manual_seed(t.step))
+    left, right = (pairs.members(n, t.q.layout, t.z, t.features).flatten(1) for n in (pairs.left, pairs.right))
+    order = torch.randperm(len(t.z), generator=torch.Generator().manual_seed(t.batch.step))
     return objective.critics[label].bounds(torch.cat((left, right), 1), torch.cat((left, right[order]), 1))
 
 
@@ -90,9 +96,9 @@ def test_all_pairs_at_once_equal_one_by_one(nets: str, inputs: str) -> None:
     term = PairwiseInformation(MINE(hidden=8), ("m2",), "between", nets, inputs)
     t = trace(1, batch=20)
     torch.manual_seed(1)
-    net = Objective({"it": 1.0 * term}, t.q, t.features).critics["it"].net
+    net = Objective({"it": 1.0 * term}, t.q.layout, shapes(t)).critics["it"].net
     (pairs,) = term.pairs()
-    a, b = (pairs.members(n, t.q, t.z, t.features) for n in (pairs.left, pairs.right))
+    a, b = (pairs.members(n, t.q.layout, t.z, t.features) for n in (pairs.left, pairs.right))
     assert a.shape[2] == (2 if inputs == "pooled" else 8)
     scores = net(torch.cat((a.flatten(1), b.flatten(1)), 1))
     for p, (i, j) in enumerate([(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]):
@@ -107,7 +113,7 @@ def test_all_pairs_at_once_equal_one_by_one(nets: str, inputs: str) -> None:
 def test_the_paper_s_number_of_layers() -> None:
     t = trace(0, batch=4)
     for nets, pairs in (("shared", 1), ("specific", 3)):
-        objective = Objective({"it": 1.0 * PairwiseInformation(MINE(hidden=8), nets=nets)}, t.q)
+        objective = Objective({"it": 1.0 * PairwiseInformation(MINE(hidden=8), nets=nets)}, t.q.layout)
         hidden = 2 * (8 * 8 + 8) + (8 + 1)  # four layers: two inputs to 8, 8 to 8 twice, 8 to 1
         assert sum(p.numel() for p in objective.parameters()) == pairs * (2 * 8 + hidden) + 3 * 8
 
@@ -116,7 +122,7 @@ def test_the_paper_s_number_of_layers() -> None:
 def test_no_gradient_crosses(over: str) -> None:
     t = trace(3, batch=32, grad=True)
     term = PairwiseInformation(MINE(hidden=8), ("m2",), over)
-    objective = Objective({"it": 3.0 * term}, t.q, t.features)
+    objective = Objective({"it": 3.0 * term}, t.q.layout, shapes(t))
     inputs, networks = [t.z, t.features["m2"]], list(objective.parameters())
 
     def gradients(loss: torch.Tensor) -> tuple[list[torch.Tensor | None], list[torch.Tensor | None]]:
@@ -141,7 +147,7 @@ def test_pairs_of_the_code_by_a_density() -> None:
     """The Gaussian estimate has the closed form -1/2 log(1 - r_ij^2) of the batch's own correlations."""
     t = trace(4)
     term = PairwiseInformation(Gaussian())
-    found = Objective({"it": 1.0 * term}, t.q)(t).objective
+    found = Objective({"it": 1.0 * term}, t.q.layout)(t).objective
     r = torch.corrcoef(t.z.T)
     expected = sum(-torch.log(1 - r[i, j] ** 2) for i, j in ((0, 1), (0, 2), (1, 2)))
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
@@ -150,10 +156,15 @@ def test_pairs_of_the_code_by_a_density() -> None:
 def test_index_and_members() -> None:
     assert Pairs("m2", "m2").index(3, 3).tolist() == [[0, 1], [0, 2], [1, 2]]
     assert Pairs("m2", "m3").index(2, 3).tolist() == [[0, 1], [0, 2], [1, 0], [1, 2]]
-    q = DiagonalGaussian(torch.zeros(2, 4), torch.zeros(2, 4))
     z = torch.arange(8.0).view(2, 4)
-    assert Pairs("z", "z", together=2).members("z", q, z, {}).tolist()[0] == [[0, 1], [2, 3]]
-    assert Pairs("z", "z", together=3).members("z", q, z, {}).tolist()[0] == [[0, 1, 2], [3, 0, 0]]
+    for together, members in ((2, [[0, 1], [2, 3]]), (3, [[0, 1, 2], [3, 0, 0]])):
+        pairs = Pairs("z", "z", together=together)
+        assert pairs.members("z", plain_layout(4), z, {}).tolist()[0] == members
+        assert pairs.size("z", plain_layout(4), {}) == (len(members), len(members[0]))
+    for pooled in (True, False):
+        pairs, feature = Pairs("m2", "z", pooled=pooled), torch.zeros(2, 3, 5, 4, 4)
+        found = pairs.members("m2", plain_layout(4), z, {"m2": feature}).shape[1:]
+        assert pairs.size("m2", plain_layout(4), {"m2": (3, 5, 4, 4)}) == tuple(found) == (3, 5 if pooled else 80)
 
 
 @pytest.mark.parametrize(
@@ -169,6 +180,6 @@ def test_index_and_members() -> None:
 )
 def test_what_cannot_be_is_refused_with_the_reason(fields: dict[str, object], message: str) -> None:
     t = trace(0, batch=4)
-    features = {**t.features, "row": torch.zeros(4, 7)}
+    features = {**shapes(t), "row": (7,)}
     with pytest.raises(HatchelError, match=message):
-        Objective({"it": 1.0 * PairwiseInformation(**fields)}, t.q, features)
+        Objective({"it": 1.0 * PairwiseInformation(**fields)}, t.q.layout, features)

@@ -17,7 +17,7 @@ from tests.conftest import gaussian_trace
 
 
 def bound(made: Generated) -> float:
-    t = dataclasses.replace(gaussian_trace(), generated=made)
+    t = dataclasses.replace(gaussian_trace(), generate=lambda: made)
     return float(GeneratedInformation().value(t, None).mean())  # pyright: ignore[reportArgumentType]
 
 
@@ -25,9 +25,10 @@ def bound(made: Generated) -> float:
 def test_of_a_class_it_is_at_most_the_entropy_and_near_it_for_a_copy(sharpness: float) -> None:
     """Q's logits are `sharpness` times the one-hot that G copied: E log Q = s - log(e^s + K - 1)."""
     module = CodeNoise(code=1, classes=(4,), noise=1, prior="normal").build()
-    drawn = module.sample_prior(4000, 0, 0)
-    numbers = torch.cat([sharpness * drawn.code[:, :4], torch.zeros(4000, 2)], 1)
-    found = bound(Generated(drawn.read, module.posterior(numbers), drawn.code, drawn.entropy))
+    p = module.prior_at()
+    code = p.sample(4000, torch.Generator().manual_seed(0))
+    numbers = torch.cat([sharpness * code[:, :4], torch.zeros(4000, 2)], 1)
+    found = bound(Generated(code, module.posterior(numbers), code, p.entropy))
     information = sharpness - math.log(math.exp(sharpness) + 3) + math.log(4)
     assert information <= math.log(4)
     assert found == pytest.approx(information, abs=0.05)  # the coordinate, of which Q says N(0, 1), adds 0
@@ -49,6 +50,6 @@ def test_of_coordinates_it_is_the_information_of_a_gaussian_channel() -> None:
 
 
 def test_without_generated_items_it_says_so() -> None:
-    t = dataclasses.replace(gaussian_trace(), generated=None)
+    t = dataclasses.replace(gaussian_trace(), generate=None)
     with pytest.raises(HatchelError, match="set latent=code_noise"):
         GeneratedInformation().value(t, None)  # pyright: ignore[reportArgumentType]

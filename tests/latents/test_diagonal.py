@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.distributions import Normal
 
-from hatchel.latents.cross import cross_normal, within
+from hatchel.latents.diagonal import cross_normal, within
 
 
 def drawn() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
