@@ -28,7 +28,9 @@ class Recurd(Method):
     """
 
     paper = "Chen et al. 2022"
-    verified = "equals beta-VAE without pairs; MINE of Gaussian pairs and of frozen features; Table 10's counts; routing"
+    verified = (
+        "equals beta-VAE without pairs; MINE of Gaussian pairs and of frozen features; Table 10's counts; routing"
+    )
 
     l1: NonNegative = 1.0
     """Weight of minimal sufficiency: the KL and the pairs between layers. 0.1 to 50 in the paper's Fig. 6."""

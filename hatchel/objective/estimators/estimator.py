@@ -70,7 +70,9 @@ class Pairs:
         rows, columns = (min(self.grid, side) for side in feature.shape[3:])
         height, width = feature.shape[3] // rows, feature.shape[4] // columns
         if (rows * height, columns * width) != feature.shape[3:]:
-            return F.adaptive_avg_pool2d(feature.flatten(0, 1), (rows, columns)).unflatten(0, feature.shape[:2]).flatten(2)
+            return (
+                F.adaptive_avg_pool2d(feature.flatten(0, 1), (rows, columns)).unflatten(0, feature.shape[:2]).flatten(2)
+            )
         # A mean's gradient would be written out as a map; a sum's is the small gradient seen once for each place.
         cells = feature.unflatten(4, (columns, width)).unflatten(3, (rows, height)).sum((4, 6))
         return (cells / (height * width)).flatten(2)
