@@ -63,7 +63,7 @@ def totals(method: str, changes: dict[str, object]) -> tuple[float, float]:
 def test_thop_counts_of_the_baselines_are_table_10s(
     method: str, dim: int, printed: float, macs: float, parameters: float
 ) -> None:
-    """Every printed digit of its MACs (8 dimensions on 3DShapes, 16 on CelebA); it prints 0.769, 0.769, 4.779, 4.792."""
+    """Every printed digit of its MACs (3DShapes, CelebA); its parameters are 0.769, 0.769, 4.779 and 4.792 million."""
     found = totals(method, {**TABLE_3, "latent.dim": dim})
     assert found == (pytest.approx(macs, abs=5e-5), pytest.approx(parameters, abs=5e-4))
     assert round(found[0], 3) == printed
