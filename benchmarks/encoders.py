@@ -29,11 +29,12 @@ import torch
 
 from hatchel.core.memory import keep_memory
 from hatchel.core.spec import updated
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
+from hatchel.objective.trace import Batch
 from hatchel.training.cost import cost
 from hatchel.training.loop import make_optimizer
 from hatchel.training.model import System
-from hatchel.training.spec import RunSpec, build
+from hatchel.training.spec import RunSpec
 
 PLAIN = {"decoder": "deconv", "likelihood": "bernoulli"}
 TABLES = {"likelihood": "bernoulli"}
@@ -41,14 +42,14 @@ TABLES = {"likelihood": "bernoulli"}
 
 def sides() -> dict[str, RunSpec]:
     """Every side by name, as a run's spec."""
-    vae = preset("beta_vae", data="xy_squares")
+    vae = resolve("beta_vae", "xy_squares")
     sides = {name: updated(vae, {**PLAIN, "encoder": name}) for name in ("conv", "split", "sharing")}
-    sides["de_vae"] = updated(preset("de_vae", data="xy_squares"), {**PLAIN, "encoder": "conv"})
+    sides["de_vae"] = updated(resolve("de_vae", "xy_squares"), {**PLAIN, "encoder": "conv"})
     for depth, dim in ((1, 8), (2, 16)):
         tables = {"decoder": "recurd0_decoder", "latent.dim": dim, **TABLES}
         sides[f"recurd0, {dim} sites"] = updated(vae, {**tables, "encoder": "recurd0"})
         for name, fields in (("", {"l2": 0}), (", shared MINE", {}), (", specific MINE", {"nets": "specific"})):
-            sides[f"recurd{depth}{name}"] = updated(preset("recurd", data="xy_squares", depth=depth, **fields), TABLES)
+            sides[f"recurd{depth}{name}"] = updated(resolve("recurd", "xy_squares", {"depth": depth, **fields}), TABLES)
     return sides
 
 
@@ -71,14 +72,14 @@ class Side:
         self.x = x
         macs = cost(spec, tuple(x.shape[1:])).macs
         self.macs = sum(macs.values())
-        self.system: System = build(spec, tuple(x.shape[1:]))
+        self.system: System = spec.build(tuple(x.shape[1:]))
         self.system.to(memory_format=torch.channels_last)
         self.optimizer = make_optimizer(self.system, spec, torch.device("cpu"))
         self.done = 0
 
     def step(self) -> None:
         self.optimizer.zero_grad(set_to_none=True)
-        self.system(self.x, 10_000, self.done, 0).total.backward()
+        self.system(Batch(self.x, 10_000, self.done)).total.backward()
         self.optimizer.step()
         self.done += 1
 

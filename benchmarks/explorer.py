@@ -3,7 +3,7 @@
     python benchmarks/explorer.py
 
 The server runs in a process of its own, as `hatchel explore` does, with the untrained 64 px convolutional networks of
-the dSprites presets: what they have learnt does not change how long they take. Requests come one after the other over
+the dSprites methods: what they have learnt does not change how long they take. Requests come one after the other over
 one connection, as the page sends them. Wall-clock time, on a busy machine too: that is what a hand on a slider feels.
 Exit code 1 if the promise is not kept.
 """
@@ -32,16 +32,15 @@ def serve(pipe: Connection) -> None:
     from hatchel.data.xy_squares import XYSquares
     from hatchel.explorer.gallery import Gallery
     from hatchel.explorer.server import Listening
-    from hatchel.methods.method import preset
+    from hatchel.methods.resolve import resolve
     from hatchel.training.checkpoint import Description
     from hatchel.training.run import TrainedRun
-    from hatchel.training.spec import build, resolved
 
     data = XYSquares(size=64).load()
-    spec = resolved(preset("beta_vae", data=XYSquares(size=64)), data)
+    spec = resolve("beta_vae", XYSquares(size=64)).fit_to(data)
     with tempfile.TemporaryDirectory() as folder:
         description = Description(spec, data.shape, len(data), data.fingerprint)
-        run = TrainedRun(Path(folder), description, build(spec, data.shape).model, 0)
+        run = TrainedRun(Path(folder), description, spec.build(data.shape).model, 0)
         opened = Listening.on(Gallery([run]))
         layers = f"{spec.decoder.kind}, {sum(p.numel() for p in run.model.decoder.parameters()):,} parameters"
         pipe.send((opened.listener.getsockname()[1], spec.latent.width, layers))

@@ -104,7 +104,7 @@ def whole_library(method: str, batch: int, steps: int, warm: int) -> float:
     from hatchel.training.events import read_events
 
     with tempfile.TemporaryDirectory() as folder:
-        spec = hatchel.preset(method).with_fields(steps=warm + steps, batch_size=batch, log_every=warm)
+        spec = hatchel.resolve(method).with_fields(steps=warm + steps, batch_size=batch, log_every=warm)
         hatchel.train(spec, out=folder, progress=False)
         return statistics.mean(event["seconds_per_step"] for event in read_events(Path(folder))[1:])
 

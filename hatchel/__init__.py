@@ -32,28 +32,9 @@ if TYPE_CHECKING:
     from hatchel.training.spec import RunSpec
 
 __all__ = [
-    "Decoder",
-    "Disentangler",
-    "Encoder",
-    "Estimate",
-    "Estimator",
-    "HatchelError",
-    "Latent",
-    "Method",
-    "Metric",
-    "Run",
-    "RunSpec",
-    "Source",
-    "Study",
-    "Term",
-    "Weight",
-    "__version__",
-    "evaluate",
-    "load",
-    "resolve",
-    "train",
-]
-
+    "Decoder", "Disentangler", "Encoder", "Estimate", "Estimator", "HatchelError", "Latent", "Method", "Metric", "Run",
+    "RunSpec", "Source", "Study", "Term", "Weight", "__version__", "evaluate", "load", "resolve", "train",
+]  # fmt: skip
 _MODULES = {
     "api.disentangler": "Disentangler",
     "api.run": "Run evaluate load",

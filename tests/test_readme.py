@@ -19,7 +19,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 def test_the_order_of_the_readme() -> None:
     marks = ["Hatchel learns", "docs/quickstart.png", "make quickstart", "import hatchel"]
-    marks += ["hatchel train", "| preset |", "Your own term"]
+    marks += ["hatchel train", "| method | name |", "Your own term"]
     places = [README.index(mark) for mark in marks]
     assert places == sorted(places)
 

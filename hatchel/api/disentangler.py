@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from hatchel.core.errors import HatchelError
-from hatchel.data.memory import from_array
+from hatchel.data.array import from_array
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
 from hatchel.methods.resolve import resolve
@@ -58,18 +58,19 @@ class Disentangler(TransformerMixin, BaseEstimator):
         if not isinstance(seed, int | np.integer):
             seed = int(check_random_state(seed).randint(2**31 - 1))
         data = from_array(rows)
-        spec = resolve(self.method, "xy_squares", self.parameters or {})
-        spec = spec.with_fields(
-            latent=spec.latent if self.n_components is None else resized(spec.latent, self.n_components),
-            encoder=Mlp(self.hidden),
-            decoder=MlpDecoder(self.hidden[::-1]),
-            steps=self.steps,
-            batch_size=min(self.batch_size, len(rows)),
-            optimizer=Adam(lr=self.learning_rate),
-            seed=int(seed),
-            device="cpu",
-            checkpoint_every=self.steps,
-        )
+        own = {
+            "encoder": Mlp(self.hidden),
+            "decoder": MlpDecoder(self.hidden[::-1]),
+            "steps": self.steps,
+            "batch_size": min(self.batch_size, len(rows)),
+            "optimizer": Adam(lr=self.learning_rate),
+            "seed": int(seed),
+            "device": "cpu",
+            "checkpoint_every": self.steps,
+        }
+        spec = resolve(self.method, "xy_squares", {**(self.parameters or {}), **own})
+        if self.n_components is not None:
+            spec = spec.with_fields(latent=resized(spec.latent, self.n_components))
         with tempfile.TemporaryDirectory(prefix="hatchel-") as folder:
             self.run_ = train(spec, data=data, out=folder, progress=False)
         self.n_iter_ = self.steps

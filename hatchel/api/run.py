@@ -28,17 +28,17 @@ class Run(TrainedRun):
 
     def report(self, path: str | Path | None = None) -> Path:
         """Write one self-contained HTML page about the run, by default RUN/report.html; the path."""
-        from hatchel.report.findings import examine
+        from hatchel.report.findings import analyse
         from hatchel.report.page import write_report
 
-        return write_report(examine(self), Path(path or self.folder / "report.html"))
+        return write_report(analyse(self), Path(path or self.folder / "report.html"))
 
     def explore(self) -> None:
         """Explore the run in the browser until Ctrl-C; needs the `web` extra."""
-        from hatchel.explorer.gallery import Gallery
         from hatchel.explorer.server import Listening
+        from hatchel.explorer.session import Session
 
-        opened = Listening.on(Gallery([self]), host="127.0.0.1", port=None)
+        opened = Listening.on(Session([self]), host="127.0.0.1", port=None)
         print(f"Explorer: {opened.address}   (Ctrl+C to stop)", flush=True)
         opened.run()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.errors import HatchelError
+
+if TYPE_CHECKING:
+    from hatchel.training.spec import RunSpec
 
 
 def parse(arguments: Sequence[str]) -> dict[str, Any]:
@@ -38,40 +40,23 @@ def load_plugins(files: Sequence[Path] | None) -> None:
         load_file(file)
 
 
-def read_spec(target: str, arguments: Sequence[str]) -> Any:
-    """The RunSpec that a preset's name or a YAML/JSON file describes, with the assignments applied."""
+def read_spec(target: str, arguments: Sequence[str]) -> RunSpec:
+    """The run that a method's name or a YAML/JSON file describes, with the assignments applied."""
     from hatchel.core.spec import from_dict, updated
-    from hatchel.methods.method import Method
+    from hatchel.methods.resolve import resolve
     from hatchel.training.spec import RunSpec
 
     changes = parse(arguments)
     path = Path(target)
     if path.suffix in (".yaml", ".yml", ".json"):
         body = _read_file(path)
-        if "preset" not in body:
-            return updated(from_dict(RunSpec, body), _checked(changes, ()))
-        target = str(body.pop("preset"))
+        if "preset" in body:
+            raise HatchelError(f"{path}: `preset` is now `method`; write `method: {body['preset']}`")
+        if "method" not in body:
+            return updated(from_dict(RunSpec, body), changes)
+        target = str(body.pop("method"))
         changes = {**body, **changes}
-    members = Method.members()
-    if target not in members:
-        raise unknown("preset", target, members)
-    symbols = [f.name for f in dataclasses.fields(members[target])]
-    method = from_dict(Method, {"kind": target, **{k: v for k, v in changes.items() if k in symbols}})
-    data = changes.pop("data", "dsprites")
-    from hatchel.data.source import Source
-
-    spec = method.run(from_dict(Source, data, "data"))
-    return updated(spec, _checked({k: v for k, v in changes.items() if k not in symbols}, symbols))
-
-
-def _checked(changes: dict[str, Any], symbols: Sequence[str]) -> dict[str, Any]:
-    from hatchel.training.spec import RunSpec
-
-    known = [f.name for f in dataclasses.fields(RunSpec)]
-    for key in changes:
-        if key.split(".")[0] not in known:
-            raise unknown("field", key, [*symbols, *known])
-    return changes
+    return resolve(target, changes=changes)
 
 
 def _read_file(path: Path) -> dict[str, Any]:
@@ -84,5 +69,5 @@ def _read_file(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise HatchelError(f"{path}: is not YAML or JSON ({str(error).splitlines()[0]})") from None
     if not isinstance(body, dict):
-        raise HatchelError(f"{path}: expected fields and values, such as `preset: factor_vae`")
+        raise HatchelError(f"{path}: expected fields and values, such as `method: factor_vae`")
     return cast(dict[str, Any], body)

@@ -51,8 +51,7 @@ def get(
 ) -> None:
     """Fetch the files of a data set: mirrors in turn, resumed, verified."""
     from hatchel.core.errors import HatchelError
-    from hatchel.data.download import fetch
-    from hatchel.data.files import data_folder
+    from hatchel.data.files import data_folder, fetch
 
     source = _source(kind)
     owner = source.shares or kind
@@ -77,7 +76,7 @@ def verify(name: NameOrPath, options: Options = None) -> None:
     ds = _load(name, options)
     read = np.unique(np.linspace(0, len(ds) - 1, 4096).astype(np.int64))
     for some in np.array_split(read, 16):
-        ds.store.take(some)
+        ds.items(some)
     print(f"{name}: {len(ds):,} items, {len(read):,} of them read, fingerprint {ds.fingerprint}: all right")
 
 
@@ -109,7 +108,7 @@ def show(
         return
     from PIL import Image
 
-    from hatchel.data.sheet import contact_sheet
+    from hatchel.data.dataset import contact_sheet
 
     target = out or Path(f"{ds.name}.png")
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -12,15 +12,22 @@ def evaluate(
     run: Annotated[Path, typer.Argument(help="A run's folder.")],
     metrics: Annotated[str, typer.Option(help="Comma-separated, or all.")] = "all",
     items: Annotated[int, typer.Option("--items", "-n", min=10, help="Items of the data that are encoded.")] = 15_000,
-    bootstrap: Annotated[int, typer.Option(min=0, help="Replicates for 95 % intervals; 0: none.")] = 0,
-    seed: Annotated[int, typer.Option(help="Of the items drawn and of every classifier.")] = 0,
+    bootstrap: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Replicates at most for 95 % intervals; 0: none; by default as many as suit each metric."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Random seed of the items drawn and of every classifier.")] = 0,
     layers: Annotated[bool, typer.Option("--layers", help="Also score the encoder's inner layers.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
-    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")] = None,
 ) -> None:
-    """Measure a run: encode once, then every metric on means and samples; stored in RUN/evaluation.json.
+    """Measure a run: every metric on means and samples, with intervals; stored in RUN/evaluation.json.
 
-    [bold]hatchel evaluate runs/mine --bootstrap 200[/]   [bold]hatchel evaluate runs/mine --metrics mig,dci --layers[/]
+    What is stored is read, here and by report, explore and export; only what is missing is measured.
+
+    [bold]hatchel evaluate runs/mine[/]   [bold]hatchel evaluate runs/mine --metrics mig,dci --layers[/]
     """
     from hatchel.cli.assignments import load_plugins
 
@@ -33,4 +40,5 @@ def evaluate(
         print(result.to_json())
     else:
         print(result.table())
-        print(f"Stored in {run / 'evaluation.json'}")
+        if (run / "evaluation.json").is_file():
+            print(f"Stored in {run / 'evaluation.json'}")

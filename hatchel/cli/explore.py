@@ -21,12 +21,12 @@ def explore(
     runtime: Annotated[
         Path | None, typer.Option(help="With --static: a folder that has onnxruntime-web, instead of fetching it.")
     ] = None,
-    items: Annotated[int, typer.Option("--items", "-n", min=10, help="Items encoded for order and ranges.")] = 4_000,
-    seed: Annotated[int, typer.Option(help="Of the items drawn.")] = 0,
+    items: Annotated[int, typer.Option("--items", "-n", min=10, help="Items encoded for order and ranges.")] = 15_000,
+    seed: Annotated[int, typer.Option(help="Random seed of the items drawn.")] = 0,
     browse: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
+    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")] = None,
 ) -> None:
-    """Look at a run: a slider for each latent, decoded while you drag; edit, swap and compare images.
+    """Explore a run in the browser: a slider for each latent, decoded while you drag; edit, swap and compare images.
 
     [bold]hatchel explore runs/mine[/]   [bold]hatchel explore runs/mine runs/other[/]   [bold]… --static page/[/]
     """
@@ -36,25 +36,25 @@ def explore(
     load_plugins(plugin)
     if static is None and runtime is not None:
         raise HatchelError("--runtime: is only used together with --static FOLDER")
-    from hatchel.explorer.gallery import Gallery
+    from hatchel.explorer.session import Session
     from hatchel.training.run import TrainedRun
 
     runs = [TrainedRun.load(folder) for folder in (run, other) if folder is not None]
     if static is not None:
         from hatchel.explorer.runtime import runtime as browser_runtime
-        from hatchel.explorer.static import ready, write_static
+        from hatchel.explorer.static import check_folder, write_static
 
-        ready(static)
+        check_folder(static)
         found = browser_runtime(runtime)
-        gallery = Gallery(runs, items=items, seed=seed)
-        print(f"Explorer: {write_static(gallery, static, found) / 'index.html'}")
+        session = Session(runs, items=items, seed=seed)
+        print(f"Explorer: {write_static(session, static, found) / 'index.html'}")
         return
     try:
         from hatchel.explorer.server import Listening
     except ImportError as error:
         raise HatchelError(f'the explorer needs {error.name}: pip install "hatchel[web]"') from None
-    gallery = Gallery(runs, items=items, seed=seed)
-    opened = Listening.on(gallery, host=host, port=port)
+    session = Session(runs, items=items, seed=seed)
+    opened = Listening.on(session, host=host, port=port)
     print(f"Explorer: {opened.address}   (Ctrl+C to stop)", flush=True)
     if browse:
         import webbrowser

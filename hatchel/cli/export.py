@@ -13,7 +13,7 @@ FOLDER = "FOLDER"
 def export(
     run: Annotated[Path, typer.Argument(help="A run's folder.")],
     onnx: Annotated[Path | None, typer.Option(metavar=FOLDER, help="encoder.onnx and decoder.onnx.")] = None,
-    torchscript: Annotated[Path | None, typer.Option(metavar=FOLDER, help="encoder.pt and decoder.pt.")] = None,
+    torchscript: Annotated[Path | None, typer.Option(hidden=True)] = None,
     safetensors: Annotated[
         Path | None, typer.Option(metavar=FOLDER, help="Weights and config.json, which Hatchel reads again.")
     ] = None,
@@ -23,9 +23,9 @@ def export(
     push: Annotated[
         str | None, typer.Option(metavar="NAME", help="Also upload the --hub folder, as ME/MODEL; private if new.")
     ] = None,
-    level: Annotated[int, typer.Option(min=0, help="Of a hierarchy of latents, for --onnx and --torchscript.")] = 0,
+    level: Annotated[int, typer.Option(min=0, help="Level of a hierarchy of latents, for --onnx.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that holds other things.")] = False,
-    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
+    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")] = None,
 ) -> None:
     """Write a run's networks for other programs, each checked by running it and comparing with the run.
 
@@ -33,9 +33,13 @@ def export(
     """
     from hatchel.core.errors import HatchelError
 
-    targets = [folder for folder in (onnx, torchscript, safetensors, hub) if folder is not None]
+    if torchscript is not None:
+        raise HatchelError(
+            "--torchscript: the format is deprecated in PyTorch and no longer written; use --onnx FOLDER"
+        )
+    targets = [folder for folder in (onnx, safetensors, hub) if folder is not None]
     if not targets:
-        raise HatchelError("export: name at least one of --onnx, --torchscript, --safetensors, --hub, with a folder")
+        raise HatchelError("export: name at least one of --onnx, --safetensors, --hub, with a folder")
     if push is not None and hub is None:
         raise HatchelError("--push: uploads a Hub export; name its folder with --hub")
     from hatchel.cli.assignments import load_plugins
@@ -44,7 +48,6 @@ def export(
     from hatchel.export import hub as to_hub
     from hatchel.export import onnx as to_onnx
     from hatchel.export import safetensors as to_safetensors
-    from hatchel.export import torchscript as to_torchscript
     from hatchel.export.folder import Exported, check_target
     from hatchel.training.run import TrainedRun
 
@@ -55,17 +58,15 @@ def export(
     for folder in targets:
         check_target(loaded, folder, force)
 
-    def tell(noun: str, done: Exported) -> None:
+    def print_result(noun: str, done: Exported) -> None:
         files = ", ".join(map(str, done.files))
         print(f"{noun}: {files} (outputs differ from the run's by at most {done.difference:.1e})")
 
     if onnx is not None:
-        tell("ONNX", to_onnx.write(loaded, onnx, level, force))
-    if torchscript is not None:
-        tell("TorchScript", to_torchscript.write(loaded, torchscript, level, force))
+        print_result("ONNX", to_onnx.write(loaded, onnx, level, force))
     if safetensors is not None:
-        tell("Safetensors", to_safetensors.write(loaded, safetensors, force))
+        print_result("Safetensors", to_safetensors.write(loaded, safetensors, force))
     if hub is not None:
-        tell("Hub", to_hub.write(loaded, hub, force))
+        print_result("Hub", to_hub.write(loaded, hub, force))
         if push is not None:
             print(f"Pushed: {to_hub.push(hub, push)}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from hatchel.core.errors import unknown
+from hatchel.cli.options import Plugin
+from hatchel.core.errors import HatchelError, unknown
 
 FAMILIES = {
     "methods": "hatchel.methods.method:Method",
@@ -33,12 +33,14 @@ UNNAMED = ("memory",)
 def list_members(
     family: Annotated[str, typer.Argument(help=", ".join(FAMILIES))],
     as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
-    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
+    plugin: Plugin = None,
 ) -> None:
     """List what there is, plug-ins included.
 
     [bold]hatchel list methods[/]   [bold]hatchel list terms --json[/]
     """
+    if family == "presets":
+        raise HatchelError("presets are called methods: hatchel list methods")
     if family not in FAMILIES:
         raise unknown("family", family, FAMILIES)
     from hatchel.cli.assignments import load_plugins

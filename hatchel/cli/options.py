@@ -10,11 +10,11 @@ import typer
 EngineName = Annotated[
     str, typer.Option("--engine", help="here, local, dask, dask://HOST:PORT, ray, ray://HOST:PORT or slurm.")
 ]
-Workers = Annotated[int, typer.Option(min=0, help="Cells at once; 0: as many as the engine has room for.")]
+Workers = Annotated[int, typer.Option(min=0, help="Cells at once; 0: as many as the engine allows.")]
 EngineSet = Annotated[
     list[str] | None, typer.Option("--engine-set", metavar="KEY=VALUE", help="Such as partition=gpu for slurm.")
 ]
 Folder = Annotated[Path, typer.Option("--store", help="The folder that keeps the records.")]
-Plugin = Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")]
+Plugin = Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")]
 STUDIES = Path("studies")
-"""The store, if not said."""
+"""The default store."""

@@ -26,7 +26,7 @@ def query(
 
     [bold]hatchel study query "SELECT method, avg(value), count(*) FROM results WHERE metric='mig' GROUP BY method"[/]
     """
-    from hatchel.cli.conclusion import print_table, written
+    from hatchel.cli.printing import print_table, written
     from hatchel.core.errors import HatchelError
     from hatchel.study.index import Index
     from hatchel.study.store import Store
@@ -53,7 +53,7 @@ def export(
 
     [bold]hatchel study export results.parquet[/]   needs the `data` extra; CSV and JSON do not
     """
-    from hatchel.cli.conclusion import written
+    from hatchel.cli.printing import written
     from hatchel.core.errors import HatchelError
     from hatchel.core.files import writable_folder, write_text
     from hatchel.study.index import Index

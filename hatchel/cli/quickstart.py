@@ -10,7 +10,7 @@ import typer
 from hatchel.core.errors import HatchelError
 
 if TYPE_CHECKING:
-    from hatchel.cli.quickstart_run import Quickstart
+    from hatchel.api.quickstart import Quickstart
     from hatchel.metrics.score import Score
 
 
@@ -18,7 +18,7 @@ def quickstart(
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the model, its scores and the report.")] = (
         Path("runs/quickstart")
     ),
-    seed: Annotated[int, typer.Option(help="Of the weights, the order of the data and all noise.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     force: Annotated[bool, typer.Option("--force", "--fresh", help="Start over instead of going on.")] = False,
     steps: Annotated[int | None, typer.Option(min=1, hidden=True, help="Fewer steps, for a first try.")] = None,
 ) -> None:
@@ -26,8 +26,8 @@ def quickstart(
 
     Ctrl-C loses nothing: the same command goes on where it was. Finished models are only measured and reported again.
     """
-    from hatchel.cli.quickstart_run import CONTROL, QUICKSTART
-    from hatchel.cli.quickstart_run import quickstart as start
+    from hatchel.api.quickstart import CONTROL, QUICKSTART
+    from hatchel.api.quickstart import quickstart as start
 
     spec, control = QUICKSTART.with_fields(seed=seed), CONTROL.with_fields(seed=seed)
     if steps is not None:
@@ -36,10 +36,10 @@ def quickstart(
         result = start(out, spec=spec, control=control, force=force)
     except KeyboardInterrupt:
         raise HatchelError("stopped; the models are saved: run the same command again to go on") from None
-    show(result)
+    print_scores(result)
 
 
-def show(result: Quickstart) -> None:
+def print_scores(result: Quickstart) -> None:
     """The scores beside those of the controls, where position is, and where the report is."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console

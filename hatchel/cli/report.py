@@ -21,9 +21,12 @@ def report(
         typer.Option(help="A folder for all figures as PNG and SVG, and traversals as GIF and WebP."),
     ] = None,
     items: Annotated[int, typer.Option("--items", "-n", min=10, help="Items of the data that are encoded.")] = 15_000,
-    bootstrap: Annotated[int, typer.Option(min=0, help="Replicates at most for 95 % intervals; 0: none.")] = 200,
-    seed: Annotated[int, typer.Option(help="Of the items drawn and of every classifier.")] = 0,
-    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
+    bootstrap: Annotated[
+        int | None,
+        typer.Option(min=0, help="Replicates at most for 95 % intervals; 0: none; by default those that are stored."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Random seed of the items drawn and of every classifier.")] = 0,
+    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")] = None,
 ) -> None:
     """Write one self-contained HTML page about a run, or one that compares several.
 
@@ -34,13 +37,13 @@ def report(
     from hatchel.cli.assignments import load_plugins
 
     load_plugins(plugin)
-    from hatchel.report.album import checked_album
     from hatchel.report.comparison import load_runs
+    from hatchel.report.figure_export import checked_folder
     from hatchel.report.page import checked_file
 
     loaded = load_runs(runs)
     target = checked_file(out or (runs[0] / "report.html" if len(runs) == 1 else Path("comparison.html")))
-    folder = checked_album(figures) if figures else None
+    folder = checked_folder(figures) if figures else None
     if len(loaded) == 1:
         _one(loaded[0], target, folder, items, seed, bootstrap)
     else:
@@ -48,27 +51,29 @@ def report(
     print(f"Report: {target}")
 
 
-def _one(run: TrainedRun, target: Path, folder: Path | None, items: int, seed: int, bootstrap: int) -> None:
+def _one(run: TrainedRun, target: Path, folder: Path | None, items: int, seed: int, bootstrap: int | None) -> None:
     from hatchel.core.files import write_text
-    from hatchel.report.album import write_animations, write_figures
-    from hatchel.report.findings import examine
+    from hatchel.report.figure_export import write_animations, write_figures
+    from hatchel.report.findings import analyse
     from hatchel.report.page import page
-    from hatchel.report.panels.panel import shown
+    from hatchel.report.panels.panel import draw_panels
 
-    found = examine(run, items=items, seed=seed, bootstrap=bootstrap)
-    panels = shown(found)
+    found = analyse(run, items=items, seed=seed, bootstrap=bootstrap)
+    panels = draw_panels(found)
     write_text(target, page(found, panels=panels))
     if folder:
         written = [*write_figures(folder, panels), *write_animations(folder, found)]
         print(f"Figures: {len(written)} files in {folder}")
 
 
-def _several(runs: list[TrainedRun], target: Path, folder: Path | None, items: int, seed: int, bootstrap: int) -> None:
+def _several(
+    runs: list[TrainedRun], target: Path, folder: Path | None, items: int, seed: int, bootstrap: int | None
+) -> None:
     from hatchel.core.files import write_text
-    from hatchel.report.album import write_all_animations, write_figures
     from hatchel.report.comparison import compare
     from hatchel.report.comparison_figures import comparison_panels
     from hatchel.report.comparison_page import comparison_page
+    from hatchel.report.figure_export import write_all_animations, write_figures
 
     comparison = compare(runs, items=items, seed=seed, bootstrap=bootstrap, say=print)
     panels = comparison_panels(comparison)

@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 def score(
-    codes: Annotated[Path, typer.Argument(help="Codes, one row an example: npy, npz, csv, tsv or parquet.")],
+    codes: Annotated[Path, typer.Argument(help="Codes, one row per example: npy, npz, h5, csv, tsv or parquet.")],
     factors: Annotated[
         Path | None,
-        typer.Argument(help="Factors, the same rows. An npz with both 'codes' and 'factors' needs no second."),
+        typer.Argument(help="Factors of the same rows. A file with both 'codes' and 'factors' needs no second."),
     ] = None,
-    metrics: Annotated[str, typer.Option(help="Names with commas between, or all.")] = "all",
+    metrics: Annotated[str, typer.Option(help="Comma-separated names, or all.")] = "all",
     std: Annotated[Path | None, typer.Option(help="Standard deviations of q(z|x), shaped as the codes.")] = None,
     samples: Annotated[Path | None, typer.Option(help="Samples of q(z|x), shaped as the codes.")] = None,
-    names: Annotated[str | None, typer.Option(help="The factors' names with commas between.")] = None,
+    names: Annotated[str | None, typer.Option(help="Comma-separated names of the factors.")] = None,
     continuous: Annotated[
-        str | None, typer.Option(help="Factors that are continuous, by name; or all, or none.")
+        str | None, typer.Option(help="Comma-separated names of the continuous factors; or all, or none.")
     ] = None,
-    bootstrap: Annotated[int, typer.Option(min=0, help="Replicates for a 95 % interval; 0: none.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
+    bootstrap: Annotated[int, typer.Option(min=0, help="Replicates, at most, for a 95 % interval; 0: none.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
     plot: Annotated[
         Path | None, typer.Option(help="Write heat maps of information and importance here (png, pdf, svg).")
@@ -46,9 +46,9 @@ def score(
     if plot is not None:
         if probe.values is None:
             raise HatchelError("--plot: the heat maps show dimensions against factors; give a file of factors")
-        from hatchel.metrics.plot import heat_maps, panels
+        from hatchel.metrics.heat_map import factor_matrices, write_heat_maps
 
-        heat_maps(plot, panels(probe, scores), probe.names)
+        write_heat_maps(plot, factor_matrices(probe, scores), probe.names)
         if not json:
             print(f"heat maps: {plot}")
 
@@ -62,10 +62,10 @@ def _probe(
     continuous: str | None,
     seed: int,
 ) -> Probe:
-    from hatchel.metrics.files import Columns, archive_roles, read_columns
+    from hatchel.metrics.files import Columns, read_columns, stored_roles
     from hatchel.metrics.probe import Probe
 
-    inside = archive_roles(codes)
+    inside = stored_roles(codes)
 
     def read(path: Path | None, role: str) -> Columns | None:
         source = path or (codes if role in inside else None)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Iterator
+from inspect import isabstract
+from typing import TYPE_CHECKING, Annotated, get_type_hints
 
 import typer
 
+from hatchel.cli.options import Plugin
+
+if TYPE_CHECKING:
+    from hatchel.core.spec import Spec
+    from hatchel.training.spec import RunSpec
+
 
 def show(
-    target: Annotated[str, typer.Argument(help="A preset, or a YAML/JSON file.")],
+    target: Annotated[str, typer.Argument(help="A method, or a YAML/JSON file.")],
     assignments: Annotated[list[str] | None, typer.Argument(help="key=value", metavar="[KEY=VALUE]...")] = None,
-    size: Annotated[
-        int, typer.Option(help="Pixels a side that are assumed where only the data's files could tell.")
-    ] = 64,
-    plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="A Python file with your own.")] = None,
+    size: Annotated[int, typer.Option(help="Pixels per side to assume if only the data's files could show it.")] = 64,
+    plugin: Plugin = None,
 ) -> None:
-    """Print a method's objective as a formula, its symbols, its size, and the full configuration (YAML, for a file).
+    """Print a method's objective as a formula, its parameters, its size, and the full configuration (YAML, for a file).
 
     [bold]hatchel show beta_tcvae beta=6 > mine.yaml[/]   then   [bold]hatchel train mine.yaml[/]
     """
@@ -31,15 +36,30 @@ def show(
     member = Method.members().get(target)
     if member is not None:
         print(f"# {target}: {member.paper}. Verified: {member.verified}.")
-        for name, text in member.help().items():
+        for name, text in _parameters(member):
             print(f"#   {name}: {' '.join(text.split())}")
+        if member.shorthands:
+            short = "; ".join(f"{name} for {' and '.join(full)}" for name, full in member.shorthands.items())
+            print(f"#   short: {short}")
     print(f"# minimise  {spec.formula()}")
     for line in _size(spec, size):
         print(f"# {line}")
     print(yaml.safe_dump(to_dict(spec), sort_keys=False), end="")
 
 
-def _size(spec: Any, size: int) -> list[str]:
+def _parameters(member: type[Spec], path: str = "") -> Iterator[tuple[str, str]]:
+    """Each parameter with its help; those of a part whose kind is fixed, such as a controller, follow it."""
+    from hatchel.core.spec import Spec
+
+    hints, helps = get_type_hints(member), member.help()
+    for name, text in helps.items():
+        yield f"{path}{name}", text
+        part = hints[name]
+        if isinstance(part, type) and issubclass(part, Spec) and not isabstract(part):
+            yield from _parameters(part, f"{path}{name}.")
+
+
+def _size(spec: RunSpec, size: int) -> list[str]:
     """Parameters and multiplications by part, without loading the data."""
     from hatchel.training.cost import cost
 

@@ -44,7 +44,7 @@ def list_(as_json: AsJson = False, plugin: Plugin = None) -> None:
     import json
 
     from hatchel.cli.assignments import load_plugins
-    from hatchel.cli.conclusion import print_table
+    from hatchel.cli.printing import print_table
     from hatchel.study.study import Study
 
     load_plugins(plugin)
@@ -64,7 +64,7 @@ def show(target: Target, scale: ScaleName = "laptop", seeds: Seeds = None, plugi
 
     [bold]hatchel study show grid[/] prints a study file to start from.
     """
-    from hatchel.cli.conclusion import by_labels, label_names, print_table
+    from hatchel.cli.printing import by_labels, label_names, print_table
     from hatchel.studies.grid_file import EXAMPLE, GridStudy
     from hatchel.study.study import Study as Root
 
@@ -110,7 +110,7 @@ def run(
 
     Exit code 1 where a cell failed; 130 after Ctrl-C.
     """
-    from hatchel.cli.conclusion import conclude
+    from hatchel.cli.printing import print_summary
     from hatchel.cli.tune import engine_from
     from hatchel.studies.grid_file import name_of
     from hatchel.study.progress import watched
@@ -149,7 +149,9 @@ def run(
         done = sum(kept.status(cell.digest()) == "done" for cell in cells)
         print(f"Stopped with {done} of {len(cells)} cells done. To go on: {again}", file=sys.stderr)
         raise typer.Exit(130) from None
-    failed = conclude(study, entries, kept, scale, _command("report", target, scale, seeds, store), f"{again} --retry")
+    failed = print_summary(
+        study, entries, kept, scale, _command("report", target, scale, seeds, store), f"{again} --retry"
+    )
     if failed:
         raise typer.Exit(1)
 
@@ -159,7 +161,7 @@ def status(
     target: Target, scale: ScaleName = "laptop", seeds: Seeds = None, store: Folder = STUDIES, plugin: Plugin = None
 ) -> None:
     """How many cells of a study are done, running, failed or waiting, and why some failed."""
-    from hatchel.cli.conclusion import by_labels, failures, label_names, print_table, standing
+    from hatchel.cli.printing import by_labels, failures, label_names, print_table, status_of
     from hatchel.study.store import Store
 
     entries, kept = _study(target, plugin).entries(scale, seeds), Store(store)
@@ -167,7 +169,7 @@ def status(
     states = ("done", "running", "failed", "waiting")
     rows: list[list[Any]] = []
     for key, group in by_labels(entries).items():
-        found = [standing(kept, entry.cell) for entry in group]
+        found = [status_of(kept, entry.cell) for entry in group]
         rows.append([*key, *(found.count(state) or "" for state in states)])
     print_table([*names, *states], rows)
     for line in failures(entries, kept):
@@ -186,7 +188,7 @@ def report(
     plugin: Plugin = None,
 ) -> None:
     """Write a page about a study from its records alone: tables, claims, figures, the paper's numbers beside ours."""
-    from hatchel.cli.conclusion import failures
+    from hatchel.cli.printing import failures
     from hatchel.core.errors import HatchelError
     from hatchel.studies.grid_file import name_of
     from hatchel.study.report import write_report
@@ -232,11 +234,11 @@ def _estimated(entries: list[Entry], kept: Any, engine: Engine) -> str:
 
 
 def _rehearse(entries: list[Entry], kept: Any, engine: Engine) -> None:
-    from hatchel.cli.conclusion import label_names, print_table, standing
+    from hatchel.cli.printing import label_names, print_table, status_of
 
     names = label_names(entries)
     rows = [
-        [*(e.labels.get(n, "") for n in names), e.cell.seed, e.cell.digest(), standing(kept, e.cell)] for e in entries
+        [*(e.labels.get(n, "") for n in names), e.cell.seed, e.cell.digest(), status_of(kept, e.cell)] for e in entries
     ]
     print_table([*names, "seed", "cell", "state"], rows)
     print(_estimated(entries, kept, engine))

@@ -7,19 +7,17 @@ from typing import Annotated
 
 import typer
 
-Plugin = Annotated[
-    list[Path] | None, typer.Option("--plugin", help="A Python file with your own term, encoder or data set.")
-]
+from hatchel.cli.options import Plugin
 
 
 def train(
-    target: Annotated[str, typer.Argument(help="A preset, a YAML/JSON file, or (with --resume) a run's folder.")],
+    target: Annotated[str, typer.Argument(help="A method, a YAML/JSON file, or (with --resume) a run's folder.")],
     assignments: Annotated[
         list[str] | None, typer.Argument(help="key=value; dotted keys reach any field.", metavar="[KEY=VALUE]...")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder [default: runs/NAME-DIGEST].")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Start over where a run already lies.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Start over where a run already exists.")] = False,
     plugin: Plugin = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:

@@ -52,7 +52,7 @@ def tune(
     Every trial is cells of the store: a point that was computed before, here or in a study, costs nothing.
     """
     from hatchel.cli.assignments import load_plugins, parse
-    from hatchel.cli.conclusion import print_table
+    from hatchel.cli.printing import print_table
     from hatchel.core.spec import from_dict
     from hatchel.data.source import Source
     from hatchel.study.space import dimension

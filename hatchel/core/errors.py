@@ -13,8 +13,8 @@ class HatchelError(Exception):
 def unknown(noun: str, name: str, known: Iterable[str], where: str = "") -> HatchelError:
     """The answer to a name nobody knows: near matches first, then everything there is.
 
-    >>> print(unknown("preset", "factorvae", ["vae", "factor_vae"]))
-    unknown preset 'factorvae'. Did you mean 'factor_vae'? Known: factor_vae, vae
+    >>> print(unknown("method", "factorvae", ["vae", "factor_vae"]))
+    unknown method 'factorvae'. Did you mean 'factor_vae'? Known: factor_vae, vae
     """
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)

@@ -1,4 +1,4 @@
-"""Estimate: a number with its interval; the one form in which scores, means over seeds and differences are told."""
+"""Estimate: a number with its interval; the one form of scores, means over seeds and differences."""
 
 from __future__ import annotations
 

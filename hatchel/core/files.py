@@ -43,7 +43,7 @@ def exclusive(path: Path) -> Generator[None]:
 
 @contextlib.contextmanager
 def claimed(path: Path) -> Generator[bool]:
-    """Whether this process alone holds the lock; where another does, it is told so at once."""
+    """Whether this process alone holds the lock; False at once where another does."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
         yield _lock(file, wait=False)
@@ -51,9 +51,14 @@ def claimed(path: Path) -> Generator[bool]:
 
 def write_text(path: Path, text: str) -> None:
     """Replace a file's content in one rename."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file's content in one rename."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_text(text, encoding="utf-8")
+        draft.write_bytes(content)
         _flush(draft)
         draft.replace(path)
     except BaseException:
@@ -106,6 +111,6 @@ def _lock(file: IO[bytes], wait: bool) -> bool:
             fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except PermissionError:  # how Windows says that another has it
+    except PermissionError:  # how Windows reports that another has it
         return False
     return True

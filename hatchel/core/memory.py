@@ -11,7 +11,7 @@ M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
 
 @functools.cache
 def keep_memory() -> bool:
-    """Tell glibc's allocator not to hand freed blocks back to the system between steps; whether it listened.
+    """Tell glibc's allocator not to hand freed blocks back to the system between steps; whether it complied.
 
     A training step frees and asks again for the same tens of megabytes; by default each round trip maps, zeroes and
     faults in every page. Does nothing where the C library is another one.

@@ -38,5 +38,9 @@ def load_file(path: Path) -> None:
         description.loader.exec_module(module)
     except HatchelError:
         raise
+    except ModuleNotFoundError as error:
+        ours = str(error.name).startswith("hatchel.")
+        remedy = "; since 0.2 write: from hatchel import Term, Metric, ..." if ours else ""
+        raise HatchelError(f"--plugin {path}: {error}{remedy}") from error
     except Exception as error:
         raise HatchelError(f"--plugin {path}: {type(error).__name__}: {error}") from error

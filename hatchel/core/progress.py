@@ -1,11 +1,13 @@
-"""A progress bar for what takes longer than a moment, and only where somebody looks at a terminal."""
+"""Progress on stderr: bars on a terminal, plain lines or nothing elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
 
 PATIENCE = 1.0  # seconds before a bar appears
 
@@ -32,3 +34,68 @@ def progress(label: str, total: float | None, done: int = 0) -> Generator[Callab
         yield advance
     finally:
         bar.stop()
+
+
+def duration(seconds: float) -> str:
+    """In words.
+
+    >>> duration(7.4), duration(300), duration(5400), duration(200_000)
+    ('7 s', '5 min', '1 h 30 min', '2 d 7 h')
+    """
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} h {rest} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
+
+
+class TrainingBar:
+    """A run's terms, throughput and remaining time; plain lines where there is no terminal, silent unless asked."""
+
+    def __init__(self, title: str, start: int, steps: int, batch_size: int, show: bool) -> None:
+        self._title, self._steps, self._batch_size = title, steps, batch_size
+        self._began, self._first = time.perf_counter(), start
+        self._terminal = show and sys.stderr.isatty()
+        self._plain = show and not self._terminal
+        self._next_line = start
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(compact=True),
+            TextColumn("[dim]{task.fields[terms]}"),
+        )
+        self._progress = Progress(*columns, console=Console(stderr=True), disable=not self._terminal)
+        self._task = self._progress.add_task(title, total=steps, completed=start, rate="", terms="")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def advance_to(self, done: int) -> None:
+        self._progress.update(self._task, completed=done)
+
+    def update(self, done: int, terms: Mapping[str, float]) -> None:
+        elapsed = time.perf_counter() - self._began
+        rate = (done - self._first) * self._batch_size / max(elapsed, 1e-9)
+        text = " ".join(f"{name} {value:.4g}" for name, value in terms.items())
+        self._progress.update(self._task, completed=done, rate=f"{rate:,.0f}/s", terms=text)
+        if self._plain and (done >= self._next_line or done == self._steps):
+            self._next_line = done + self._steps // 10
+            left = (self._steps - done) * elapsed / max(done - self._first, 1)
+            print(
+                f"{self._title}: {done}/{self._steps} steps, {rate:,.0f} items/s, {left:.0f} s left  {text}",
+                file=sys.stderr,
+                flush=True,
+            )

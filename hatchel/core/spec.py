@@ -56,7 +56,7 @@ def local(*, default: Any) -> Any:
 
 
 def in_steps(*, default: int) -> Any:
-    """A number of training steps, as long as in the paper: `shortened` makes it shorter for a shorter training."""
+    """A number of training steps, as long as in the paper: `Spec.shortened` makes it shorter for a shorter training."""
     return dataclasses.field(default=default, metadata={"scale": 1})
 
 
@@ -116,6 +116,23 @@ class Spec:
     def with_fields(self, **changes: Any) -> Self:
         """A copy with some fields changed, checked as if it had been built so."""
         return dataclasses.replace(self, **changes)
+
+    def shortened(self, steps: int, of: int, keep: Collection[str] = (), path: str = "") -> Self:
+        """For a training of `steps` steps where the paper has `of`: what is `in_steps` or `per_step` follows.
+
+        `keep` are the dotted fields that stay as they are; Specs inside are shortened too.
+        """
+        changes: dict[str, Any] = {}
+        for field in dataclasses.fields(self):
+            value, name = getattr(self, field.name), f"{path}{field.name}"
+            scale = 0 if name in keep else field.metadata.get("scale")
+            if isinstance(value, Spec):
+                changes[field.name] = value.shortened(steps, of, keep, f"{name}.")
+            elif scale == 1:
+                changes[field.name] = max(min(1, value), round(value * steps / of))
+            elif scale == -1:
+                changes[field.name] = value * of / steps
+        return self.with_fields(**changes) if changes else self
 
     @classmethod
     def help(cls) -> dict[str, str]:
@@ -192,24 +209,6 @@ def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
             node.clear()
         node[last] = to_dict(value)
     return data
-
-
-def shortened(spec: S, steps: int, of: int, keep: Collection[str] = (), path: str = "") -> S:
-    """`spec` for a training of `steps` steps where the paper has `of`: what is `in_steps` or `per_step` follows.
-
-    `keep` are the dotted fields that stay as they are; Specs inside are shortened too.
-    """
-    changes: dict[str, Any] = {}
-    for field in dataclasses.fields(spec):
-        value, name = getattr(spec, field.name), f"{path}{field.name}"
-        scale = 0 if name in keep else field.metadata.get("scale")
-        if isinstance(value, Spec):
-            changes[field.name] = shortened(value, steps, of, keep, f"{name}.")
-        elif scale == 1:
-            changes[field.name] = max(min(1, value), round(value * steps / of))
-        elif scale == -1:
-            changes[field.name] = value * of / steps
-    return spec.with_fields(**changes) if changes else spec
 
 
 def _snake(name: str) -> str:

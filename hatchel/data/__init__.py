@@ -1,4 +1,9 @@
-"""Data sets: built-in ones that need no download, the real files, and one's own images, arrays and tables."""
+"""Data sets: built-in ones that need no download, the real files, and your own images, arrays and tables.
+
+A `Source` (source.py; one file per data set) is the configuration and loads a `Dataset` (dataset.py): an array, in
+memory, memory-mapped from the cache (cache.py) or made on demand, how its items are decoded (decode.py), and the
+`FactorSpace` (factors.py) of what causes their variation. files.py finds and downloads, formats.py reads.
+"""
 
 from __future__ import annotations
 

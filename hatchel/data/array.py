@@ -1,7 +1,8 @@
-"""Array: one's own numpy, npz or HDF5 array of images or of rows."""
+"""Your own arrays of images or of rows: in an npy, npz or HDF5 file, or held by a program."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +11,20 @@ from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import local
-from hatchel.data.cache import Part
-from hatchel.data.columns import Column
-from hatchel.data.containers import Held, keys, opened
 from hatchel.data.dataset import Dataset
+from hatchel.data.decode import Pixels
 from hatchel.data.factors import Factor, FactorSpace, Integers
+from hatchel.data.formats import FileArray, array_names, open_array
 from hatchel.data.source import Source
-from hatchel.data.store import ArrayStore, Pixels
+from hatchel.data.table import TableColumn
 
 IMAGES = ("images", "imgs", "x", "data", "arr_0")
 FACTORS = ("factors", "labels", "y")
+IN_MEMORY = 1 << 30  # bytes of pixels that are simply read; more go through the cache
 
 
 class Array(Source):
-    """One's own array in an .npy, .npz or .h5 file: images (N, H, W), (N, H, W, C) or (N, C, H, W), or rows (N, F).
+    """Your own array in an .npy, .npz or .h5 file: images (N, H, W), (N, H, W, C) or (N, C, H, W), or rows (N, F).
 
     Pixels are bytes 0 to 255, booleans, or floats in [0, 1]. Rows are scaled to mean 0 and variance 1.
     """
@@ -38,29 +39,49 @@ class Array(Source):
     "Keep a large array that cannot be mapped as it is (over 1 GB, compressed) unpacked in the cache folder."
 
     def load(self) -> Dataset:
-        """The array, with its factors if the file has them."""
         path = Path(self.path).expanduser()
         if not path.is_file():
             raise HatchelError(f"path: there is no file {self.path}")
-        names = keys(path)
+        names = array_names(path)
         own = [k for k in names if k not in (self.factors, *FACTORS)] if len(names) > 1 else list(names)
         key = self.key or (own[0] if len(own) == 1 else next((k for k in IMAGES if k in names), ""))
         if not key and "" not in names:
             raise HatchelError(f"{self.path} holds several arrays; choose one with key=: {', '.join(names)}")
-        held = opened(path, key)
+        stored = open_array(path, key)
         labels = self.factors or next((k for k in FACTORS if k in names and k != key), "")
-        codes, space = factor_codes(opened(path, labels), held.shape[0]) if labels else (None, None)
+        codes, space = factor_codes(open_array(path, labels), stored.shape[0]) if labels else (None, None)
         name = path.stem
-        if len(held.shape) == 2:
-            rows, columns = scaled_rows(held.all(), str(path))
-            return Dataset(name, ArrayStore(rows), space, codes, columns)
-        return Dataset(name, ArrayStore(pixels(held, self.cache)), space, codes)
+        if len(stored.shape) == 2:
+            rows, columns = scaled_rows(stored.all(), str(path))
+            return Dataset(name, rows, space, codes, columns)
+        return Dataset(name, pixels(stored, self.cache), space, codes)
 
 
-def pixels(held: Held, cache: bool) -> Pixels:
+class Memory(Source):
+    """An array given from Python; only its fingerprint can be written down."""
+
+    fingerprint: str = ""
+    "Of the data, so that a run's record says what it saw."
+
+    def load(self) -> Dataset:
+        raise HatchelError("data: this run was trained on an array given from Python; pass that array again")
+
+
+def from_array(values: NDArray[Any]) -> Dataset:
+    """A data set of images (n, H, W) or (n, H, W, C), bytes or floats in [0, 1], or of rows (n, F) of numbers."""
+    if values.ndim == 2:
+        rows, columns = scaled_rows(values, "data")
+        return Dataset("array", rows, columns=columns)
+    if values.ndim not in (3, 4):
+        raise HatchelError(f"data: expected images (n, H, W[, C]) or rows (n, F), got the shape {values.shape}")
+    images = as_bytes(values[..., None] if values.ndim == 3 else values, "data")
+    return Dataset("array", np.ascontiguousarray(images))
+
+
+def pixels(stored: FileArray, cache: bool) -> Pixels:
     """An array of images as uint8 (N, H, W, C), mapped in place where it already is."""
-    where = f"{held.path}{f' [{held.key}]' if held.key else ''}"
-    shape = held.shape
+    where = f"{stored.path}{f' [{stored.key}]' if stored.key else ''}"
+    shape = stored.shape
     if len(shape) not in (3, 4) or not all(shape):
         raise HatchelError(f"{where} has the shape {shape}; images are (N, H, W), (N, H, W, C) or (N, C, H, W)")
     first = len(shape) == 4 and shape[1] in (1, 3) and shape[3] not in (1, 3)
@@ -68,17 +89,14 @@ def pixels(held: Held, cache: bool) -> Pixels:
         raise HatchelError(f"{where} has the shape {shape}; images have 1 or 3 channels, last or second")
     height, width = shape[2:] if first else shape[1:3]
     out = (shape[0], height, width, 1 if len(shape) == 3 else shape[1] if first else shape[3])
-    if held.mapped is not None and held.dtype == np.uint8 and not first:
-        return held.mapped.reshape(out)
-    read: list[Part] = []
+    if stored.mapped is not None and stored.dtype == np.uint8 and not first:
+        return stored.mapped.reshape(out)
 
-    def convert(start: int, stop: int) -> Pixels:
-        if start == 0:
-            read[:] = [held.reader()]
-        block = as_bytes(read[0](start, stop), where)
-        return block.transpose(0, 2, 3, 1) if first else block.reshape(-1, *out[1:])
+    def convert(block: NDArray[Any]) -> Pixels:
+        images = as_bytes(block, where)
+        return images.transpose(0, 2, 3, 1) if first else images.reshape(-1, *out[1:])
 
-    return held.converted(held.path.stem, convert, out, "u1", cache)
+    return stored.converted(stored.path.stem, convert, out, "u1", cache and math.prod(out) > IN_MEMORY)
 
 
 def as_bytes(values: NDArray[Any], where: str) -> Pixels:
@@ -101,7 +119,7 @@ def as_bytes(values: NDArray[Any], where: str) -> Pixels:
     return np.rint(values * 255).astype(np.uint8)
 
 
-def scaled_rows(values: NDArray[Any], where: str) -> tuple[NDArray[np.float32], tuple[Column, ...]]:
+def scaled_rows(values: NDArray[Any], where: str) -> tuple[NDArray[np.float32], tuple[TableColumn, ...]]:
     """Rows (N, F) with mean 0 and variance 1 in each column, and what the columns are."""
     if not np.issubdtype(values.dtype, np.number):
         raise HatchelError(f"{where} is not an array of numbers but of {values.dtype}")
@@ -112,17 +130,17 @@ def scaled_rows(values: NDArray[Any], where: str) -> tuple[NDArray[np.float32], 
     mean, scale = rows.mean(axis=0), rows.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     columns = tuple(
-        Column(f"column_{i}", "gaussian", 1, float(m), float(s))
+        TableColumn(f"column_{i}", "gaussian", 1, float(m), float(s))
         for i, (m, s) in enumerate(zip(mean, scale, strict=True))
     )
     return ((rows - mean) / scale).astype(np.float32), columns
 
 
-def factor_codes(held: Held, length: int) -> tuple[Integers | None, FactorSpace]:
+def factor_codes(stored: FileArray, length: int) -> tuple[Integers | None, FactorSpace]:
     """Integer factors of each item and their space; no codes where the items are the whole grid in order."""
-    values = held.all()
+    values = stored.all()
     codes = values[:, None] if values.ndim == 1 else values
-    where = f"{held.path} [{held.key}]"
+    where = f"{stored.path} [{stored.key}]"
     if codes.ndim != 2 or len(codes) != length:
         raise HatchelError(f"{where} has the shape {values.shape}; factors are ({length},) or ({length}, K)")
     whole = codes.astype(np.int64)

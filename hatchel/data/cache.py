@@ -1,8 +1,7 @@
-"""Arrays made once and kept in the user's cache folder: memory-mapped, checksummed, resumable, safe under races.
+"""Arrays made once and kept in the user's cache folder: memory-mapped, checksummed, safe under races.
 
-An entry is two files: the raw array, and a JSON page with its shape and the CRC-32 of each part. A part is a slice of
-the first axis. While it is being made the array is called `*.partial`; it gets its name only when all parts are there,
-so that what has the name is whole, and what the checksums contradict is made again.
+An entry is two files: the raw array (.bin), and a JSON file with its shape and the CRC-32 of each part, a slice of the
+first axis. While it is being made the array is called `*.partial`; it gets its name only when it is all on disk.
 """
 
 from __future__ import annotations
@@ -23,11 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import exclusive
+from hatchel.core.files import exclusive, write_json
 from hatchel.core.progress import progress
 
 Part = Callable[[int, int], NDArray[Any]]
 """Makes items start to stop of an array."""
+
+WORKERS = min(8, os.cpu_count() or 1)
 
 
 def cache_folder() -> Path:
@@ -38,8 +39,13 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "hatchel"
 
 
+def spans(n: int, per_part: int) -> list[tuple[int, int]]:
+    """Start and stop of each part of n items."""
+    return [(start, min(start + per_part, n)) for start in range(0, n, per_part)]
+
+
 @dataclass(frozen=True)
-class Recipe:
+class CachedArray:
     """An array that can be made part by part; the `key` names everything its content depends on."""
 
     label: str
@@ -50,131 +56,86 @@ class Recipe:
     per_part: int
     """How many items are made at a time."""
     in_order: bool = False
-    """The parts can only be made one after the other (they come out of a stream); such work is not resumed."""
+    """The parts can only be made one after the other (they come out of a stream)."""
+
+    def load(self) -> NDArray[Any]:
+        """From the cache if it is there and whole, else made and kept; read-only, memory-mapped."""
+        path = self._path
+        try:
+            with exclusive(path.with_suffix(".lock")):
+                if not self._intact():
+                    self._make()
+        except OSError as error:
+            # Somebody else's cache can be read where it cannot be locked.
+            if error.errno not in (errno.EACCES, errno.EROFS) or not self._intact():
+                raise HatchelError(
+                    f"cannot keep {self.label} in the cache folder {path.parent}: {error.strerror or error}. Name "
+                    f"another folder in HATCHEL_CACHE, free {self._bytes(self.shape[0]) >> 20} MB, or use cache=False"
+                ) from error
+        return np.memmap(path, dtype=self.dtype, mode="r", shape=self.shape)
 
     @property
-    def spans(self) -> list[tuple[int, int]]:
-        """Start and stop of each part."""
-        n = self.shape[0]
-        return [(start, min(start + self.per_part, n)) for start in range(0, n, self.per_part)]
+    def _path(self) -> Path:
+        return cache_folder() / f"{self.label}-{hashlib.sha256(self.key.encode()).hexdigest()[:12]}.bin"
 
     @property
-    def page(self) -> dict[str, Any]:
-        """What the entry's JSON page must say for the entry to be this array."""
+    def _about(self) -> dict[str, Any]:
         return {"key": self.key, "shape": list(self.shape), "dtype": self.dtype, "per_part": self.per_part}
 
+    @property
+    def _spans(self) -> list[tuple[int, int]]:
+        return spans(self.shape[0], self.per_part)
 
-def cached(recipe: Recipe) -> NDArray[Any]:
-    """The array, from the cache if it is there and whole, else made and kept; read-only, memory-mapped."""
-    name = f"{recipe.label}-{hashlib.sha256(recipe.key.encode()).hexdigest()[:12]}"
-    folder = cache_folder()
-    path = folder / f"{name}.bin"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with exclusive(folder / f"{name}.lock"):
-            if not _intact(recipe, path):
-                _make(recipe, path)
-    except OSError as error:
-        if error.errno in (errno.EACCES, errno.EROFS) and _intact(recipe, path):  # somebody else's cache, to be read
-            return _mapped(recipe, path)
-        raise HatchelError(
-            f"cannot keep {recipe.label} in the cache folder {folder}: {error.strerror or error}. Name another folder "
-            f"in HATCHEL_CACHE, free {math.prod(recipe.shape) * np.dtype(recipe.dtype).itemsize >> 20} MB, or use "
-            "cache=False"
-        ) from error
-    return _mapped(recipe, path)
-
-
-def _mapped(recipe: Recipe, path: Path) -> NDArray[Any]:
-    return np.memmap(path, dtype=recipe.dtype, mode="r", shape=recipe.shape)
-
-
-def _intact(recipe: Recipe, path: Path) -> bool:
-    """Whether the entry is there and every part has the checksum it was written with."""
-    page = _read_page(recipe, path.with_suffix(".json"))
-    if page is None or not path.is_file() or path.stat().st_size != _bytes(recipe, recipe.shape[0]):
-        return False
-
-    def right(number: int) -> bool:
-        advance(1)
-        return page[number] is not None and page[number] == _checksum(recipe, path, recipe.spans[number])
-
-    with ThreadPoolExecutor(_workers()) as pool, progress(f"checking {recipe.label}", len(page)) as advance:
-        return all(pool.map(right, range(len(page))))
-
-
-def _make(recipe: Recipe, path: Path) -> None:
-    partial, journal = path.with_suffix(".partial"), path.with_suffix(".json")
-    path.unlink(missing_ok=True)
-    size = _bytes(recipe, recipe.shape[0])
-    found = _read_page(recipe, journal) if partial.is_file() and partial.stat().st_size == size else None
-    sums: list[int | None] = [None] * len(recipe.spans) if found is None or recipe.in_order else found
-    if found is None:
-        _reserve(partial, size)
-
-    def one(number: int) -> None:
-        start, stop = recipe.spans[number]
-        if sums[number] is None or sums[number] != _checksum(recipe, partial, (start, stop)):
-            raw = np.ascontiguousarray(recipe.part(start, stop), dtype=recipe.dtype).data.cast("B")
-            with partial.open("r+b") as file:
-                file.seek(_bytes(recipe, start))
-                file.write(raw)
-            sums[number] = zlib.crc32(raw)
-        advance(stop - start)
-
-    with progress(f"preparing {recipe.label}", recipe.shape[0]) as advance:
-        pool = ThreadPoolExecutor(1 if recipe.in_order else _workers())
+    def _intact(self) -> bool:
+        """Whether the entry is there and every part has the checksum it was written with."""
+        path = self._path
         try:
-            for number, _ in enumerate(pool.map(one, range(len(recipe.spans)))):
-                if number % 8 == 0:
-                    _write_page(recipe, journal, sums)
+            about = cast(dict[str, Any], json.loads(path.with_suffix(".json").read_text()))
+            sums = cast(list[int | None], about.pop("crc32"))
+            size = path.stat().st_size
+        except (FileNotFoundError, ValueError, KeyError, AttributeError):
+            return False
+        if about != self._about or len(sums) != len(self._spans) or size != self._bytes(self.shape[0]):
+            return False
+
+        def right(span: tuple[int, int], expected: int | None) -> bool:
+            # Read, not mapped: pages of a map would count as this process's memory.
+            crc, left = 0, self._bytes(span[1] - span[0])
+            with path.open("rb") as file:
+                file.seek(self._bytes(span[0]))
+                while left > 0 and (block := file.read(min(left, 1 << 20))):
+                    crc, left = zlib.crc32(block, crc), left - len(block)
+            advance(1)
+            return crc == expected
+
+        with ThreadPoolExecutor(WORKERS) as pool, progress(f"checking {self.label}", len(sums)) as advance:
+            return all(pool.map(right, self._spans, sums))
+
+    def _make(self) -> None:
+        path = self._path
+        draft = path.with_suffix(".partial")
+        path.unlink(missing_ok=True)
+
+        def write(span: tuple[int, int]) -> int:
+            raw = np.ascontiguousarray(self.part(*span), dtype=self.dtype).data.cast("B")
+            with draft.open("r+b") as file:
+                file.seek(self._bytes(span[0]))
+                file.write(raw)
+            advance(span[1] - span[0])
+            return zlib.crc32(raw)
+
+        pool = ThreadPoolExecutor(1 if self.in_order else WORKERS)
+        try:
+            draft.write_bytes(b"")
+            with progress(f"preparing {self.label}", self.shape[0]) as advance:
+                sums = list(pool.map(write, self._spans))
+            with draft.open("r+b") as file:
+                os.fsync(file.fileno())
+            write_json(path.with_suffix(".json"), {**self._about, "crc32": sums})
+            draft.replace(path)
         finally:
             pool.shutdown(cancel_futures=True)
-            _write_page(recipe, journal, sums)
-    partial.replace(path)
+            draft.unlink(missing_ok=True)
 
-
-def _reserve(path: Path, size: int) -> None:
-    """Take the disk space at once, so that a full disk is an error now and not a crash of the memory map later."""
-    with path.open("wb") as file:
-        file.truncate(size)
-        if size and hasattr(os, "posix_fallocate"):
-            try:
-                os.posix_fallocate(file.fileno(), 0, size)
-            except OSError as error:
-                if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # a file system that cannot promise space
-                    raise
-
-
-def _bytes(recipe: Recipe, items: int) -> int:
-    return items * math.prod(recipe.shape[1:]) * np.dtype(recipe.dtype).itemsize
-
-
-def _checksum(recipe: Recipe, path: Path, span: tuple[int, int]) -> int:
-    # Read, not mapped: pages of a map would count as this process's memory.
-    crc, left = 0, _bytes(recipe, span[1] - span[0])
-    with path.open("rb") as file:
-        file.seek(_bytes(recipe, span[0]))
-        while left > 0 and (block := file.read(min(left, 1 << 20))):
-            crc, left = zlib.crc32(block, crc), left - len(block)
-    return crc
-
-
-def _read_page(recipe: Recipe, path: Path) -> list[int | None] | None:
-    """The checksums of an entry, or None where there is no readable page or it is of another array."""
-    try:
-        page = cast(dict[str, Any], json.loads(path.read_text()))
-        sums = cast(list[int | None], page.pop("crc32"))
-    except (FileNotFoundError, ValueError, KeyError, AttributeError):
-        return None
-    return sums if page == recipe.page and len(sums) == len(recipe.spans) else None
-
-
-def _write_page(recipe: Recipe, path: Path, sums: list[int | None]) -> None:
-    temporary = path.with_suffix(".json.new")
-    temporary.write_text(json.dumps({**recipe.page, "crc32": sums}))
-    temporary.replace(path)
-
-
-def _workers() -> int:
-    return min(8, os.cpu_count() or 1)
+    def _bytes(self, items: int) -> int:
+        return items * math.prod(self.shape[1:]) * np.dtype(self.dtype).itemsize

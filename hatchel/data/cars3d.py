@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import local
 from hatchel.data.array import pixels
-from hatchel.data.cache import Recipe, cached
-from hatchel.data.containers import keys, opened
+from hatchel.data.cache import CachedArray
 from hatchel.data.dataset import Dataset
+from hatchel.data.decode import Pixels
 from hatchel.data.factors import Factor, FactorSpace
-from hatchel.data.files import RemoteFile, by_hand, data_folder
-from hatchel.data.matlab import read_mat
-from hatchel.data.pictures import shrunk
+from hatchel.data.files import RemoteFile, data_folder, how_to_get
+from hatchel.data.formats import array_names, open_array, read_mat
+from hatchel.data.images import resized
 from hatchel.data.source import Source
-from hatchel.data.store import ArrayStore, Pixels
 
 MODELS, AZIMUTHS, ELEVATIONS = 183, 24, 4
 SPACE = FactorSpace(
@@ -52,21 +51,19 @@ class Cars3D(Source, kind="cars3d"):
 
     @property
     def known_shape(self) -> tuple[int, int, int]:
-        """By the fields alone."""
         return (3, 64, 64)
 
     def load(self) -> Dataset:
-        """All models from all sides."""
         given = Path(self.path).expanduser() if self.path else data_folder(self.kind)
         archive = given / self.files[0].name
         place = archive if given.is_dir() and archive.is_file() else given
-        images = _packed(place) if place.suffix == ".npz" else self._models(place)
-        return Dataset(self.kind, ArrayStore(images), SPACE)
+        images = _from_npz(place) if place.suffix == ".npz" else self._models(place)
+        return Dataset(self.kind, images, SPACE)
 
     def _models(self, place: Path) -> Pixels:
         if not place.exists():
-            raise HatchelError(f"cars3d is not in {place}. {by_hand(self.kind, self.files[0], place)}")
-        stream = _mats(place)
+            raise HatchelError(f"cars3d is not in {place}. {how_to_get(self.kind, self.files[0], place)}")
+        stream = _mat_files(place)
 
         def part(start: int, stop: int) -> Pixels:
             found = list(itertools.islice(stream, stop - start))
@@ -77,12 +74,12 @@ class Cars3D(Source, kind="cars3d"):
         stat = place.stat()
         key = f"cars3d 1 {place.resolve()} {stat.st_size} {stat.st_mtime_ns}"
         shape = (MODELS, ELEVATIONS, AZIMUTHS, 64, 64, 3)
-        models = cached(Recipe("cars3d", key, shape, "u1", part, per_part=1, in_order=True))
+        models = CachedArray("cars3d", key, shape, "u1", part, per_part=1, in_order=True).load()
         # The models come one by one, but are the last factor of the grid.
         return models.transpose(1, 2, 0, 3, 4, 5).reshape(-1, 64, 64, 3)
 
 
-def _mats(place: Path) -> Iterator[tuple[str, Any]]:
+def _mat_files(place: Path) -> Iterator[tuple[str, Any]]:
     """Name and content of each model's file, in the order of the names."""
     if place.is_dir():
         for path in sorted(place.rglob("car_*_mesh.mat"), key=lambda path: path.name):
@@ -105,12 +102,13 @@ def _model(name: str, file: Any) -> NDArray[np.uint8]:
     if images.shape[2:] != (3, AZIMUTHS, ELEVATIONS):
         raise HatchelError(f"{name}: `im` has the shape {images.shape}; (128, 128, 3, 24, 4) was expected")
     flat = images.transpose(4, 3, 0, 1, 2).reshape(PER_MODEL, *images.shape[:3])
-    return shrunk(flat, 64).reshape(ELEVATIONS, AZIMUTHS, 64, 64, 3)
+    return resized(flat, 64).reshape(ELEVATIONS, AZIMUTHS, 64, 64, 3)
 
 
-def _packed(path: Path) -> Pixels:
-    name = next((k for k in ("images", "imgs") if k in keys(path)), keys(path)[0])
-    images = pixels(opened(path, name), cache=True)
+def _from_npz(path: Path) -> Pixels:
+    names = array_names(path)
+    name = next((k for k in ("images", "imgs") if k in names), names[0])
+    images = pixels(open_array(path, name), cache=True)
     if len(images) != len(SPACE):
         raise HatchelError(f"{path} holds {len(images)} images; Cars3D has {len(SPACE)}")
-    return images if images.shape[1] == 64 else shrunk(images, 64)
+    return images if images.shape[1] == 64 else resized(images, 64)

@@ -12,9 +12,8 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count, local
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace, Integers
-from hatchel.data.files import RemoteFile, by_hand, data_folder
-from hatchel.data.images import store
-from hatchel.data.pictures import Pictures
+from hatchel.data.files import RemoteFile, data_folder, how_to_get
+from hatchel.data.images import Pictures
 from hatchel.data.source import Source
 
 PAGE = "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html"
@@ -31,7 +30,7 @@ class CelebA(Source, kind="celeba"):
         RemoteFile("list_attr_celeba.txt", (), PAGE),
     )
     size: Count = 64
-    "Pixels a side."
+    "Side length in pixels."
     cache: bool = local(default=True)
     "Keep the resized images in the cache folder (2.5 GB at 64 px); false reads the files again for each batch."
     path: str = local(default="")
@@ -39,20 +38,18 @@ class CelebA(Source, kind="celeba"):
 
     @property
     def known_shape(self) -> tuple[int, int, int]:
-        """By the fields alone."""
         return (3, self.size, self.size)
 
     def load(self) -> Dataset:
-        """The images that the list of attributes names, in its order."""
         folder = Path(self.path).expanduser() if self.path else data_folder(self.kind)
         attributes = folder / self.files[1].name
         if not attributes.is_file():
-            raise HatchelError(f"celeba needs {attributes}. {by_hand(self.kind, self.files[1], folder)}")
+            raise HatchelError(f"celeba needs {attributes}. {how_to_get(self.kind, self.files[1], folder)}")
         names, factors, codes = read_attributes(attributes)
         root, inside = self._root(folder)
         pictures = Pictures(str(root), tuple(inside + name for name in names), self.size, True)
         space = FactorSpace(tuple(Factor(f, ("no", "yes")) for f in factors), complete=False)
-        return Dataset(self.kind, store(pictures, self.kind, self.cache), space, codes)
+        return Dataset(self.kind, pictures.array(self.kind, self.cache), space, codes)
 
     def _root(self, folder: Path) -> tuple[Path, str]:
         """The folder of images, or the zip and the folder inside it."""
@@ -60,7 +57,7 @@ class CelebA(Source, kind="celeba"):
             return folder / "img_align_celeba", ""
         archive = folder / self.files[0].name
         if not archive.is_file():
-            raise HatchelError(f"celeba needs {archive}. {by_hand(self.kind, self.files[0], folder)}")
+            raise HatchelError(f"celeba needs {archive}. {how_to_get(self.kind, self.files[0], folder)}")
         if not zipfile.is_zipfile(archive):
             raise HatchelError(f"{archive} is not a whole zip file; fetch it again")
         return archive, "img_align_celeba/"

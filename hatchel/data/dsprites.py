@@ -1,7 +1,8 @@
-"""dSprites, drawn from geometry: 737,280 images of a square, an ellipse or a heart, with five known factors."""
+"""dSprites, rendered from geometry: 737,280 images of a square, an ellipse or a heart, with five known factors."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -10,17 +11,17 @@ from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import local
-from hatchel.data import sprites
-from hatchel.data.cache import Part, Recipe, cached
-from hatchel.data.containers import opened
+from hatchel.data.cache import CachedArray
 from hatchel.data.dataset import Dataset
+from hatchel.data.decode import LazyArray, Pixels, UnpackBits, halved
+from hatchel.data.dsprites_render import PIXELS, SPACE, render, tables
 from hatchel.data.factors import Integers
-from hatchel.data.files import RemoteFile, located
+from hatchel.data.files import RemoteFile, find_file
+from hatchel.data.formats import open_array
 from hatchel.data.source import Source
-from hatchel.data.store import BitStore, DrawnStore, Pixels, halved
 
 ORIGINAL = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
-N = len(sprites.SPACE)
+N = len(SPACE)
 
 
 class DSprites(Source, kind="dsprites"):
@@ -41,51 +42,45 @@ class DSprites(Source, kind="dsprites"):
         ),
     )
     size: Literal[64, 32] = 64
-    "Pixels a side; 32 is the mean of 2x2 pixels of 64."
+    "Side length in pixels; 32 is the mean of 2x2 pixels of 64."
     variant: Literal["plain", "colour", "noisy"] = "plain"
     "colour: sprites in a random colour; noisy: on a background of random pixels (Locatello et al. 2019); both RGB."
     seed: int = 0
-    "Draws the colours or the noise; each item keeps its own."
+    "Random seed of the colours or the noise; each item keeps its own."
     cache: bool = local(default=True)
-    "Keep the drawn set in the cache folder (378 MB); false draws each batch when it is asked for."
+    "Keep the rendered images in the cache folder (378 MB); false renders each batch when it is asked for."
     path: str = local(default="")
-    "The original npz file, or a folder with it, to be used instead of drawing; empty: draw."
+    "The original npz file, or a folder with it, to use instead of rendering; empty: render."
 
     @property
     def known_shape(self) -> tuple[int, int, int]:
-        """By the fields alone."""
         return (1 if self.variant == "plain" else 3, self.size, self.size)
 
     def load(self) -> Dataset:
-        """All combinations of the factors."""
-        words = _original(located(self.kind, self.path, self.files[0])) if self.path else None
-        if words is None:
-            words = _drawn() if self.cache else sprites.render
+        if self.path:
+            array = _original(find_file(self.kind, self.path, self.files[0]))
+        else:
+            array = _rendered() if self.cache else LazyArray(_packed, (N, 512))
         if self.variant == "plain":
-            return Dataset(self.kind, BitStore(words, N, self.size), sprites.SPACE)
-        paint = Nuisance(BitStore(words, N, 64), self.variant, self.seed, self.size)
-        return Dataset(f"{self.kind}_{self.variant}", DrawnStore(paint, N, (self.size, self.size, 3)), sprites.SPACE)
+            return Dataset(self.kind, array, SPACE, decode=UnpackBits(self.size))
+        plain = Dataset(self.kind, array, SPACE, decode=UnpackBits(64)).images
+        return Dataset(f"{self.kind}_{self.variant}", with_nuisance(plain, self.variant, self.seed, self.size), SPACE)
 
 
-class Nuisance:
-    """Colour or noise that no factor explains, a function of the item and the seed."""
+def with_nuisance(plain: Callable[[Integers], Pixels], variant: str, seed: int, size: int) -> LazyArray:
+    """Images with a colour or noise that no factor explains, a function of the item and the seed."""
 
-    def __init__(self, store: BitStore, variant: str, seed: int, size: int) -> None:
-        self.store = store
-        self.variant = variant
-        self.seed = seed
-        self.size = size
-
-    def __call__(self, indices: Integers) -> Pixels:
-        """uint8 (n, size, size, 3)."""
-        white = self.store.take(indices)
-        if self.variant == "colour":
+    def make(indices: Integers) -> Pixels:
+        white = plain(indices)
+        if variant == "colour":
             # Each channel times a number from [0.5, 1].
-            shade = 128 + (random_bytes(self.seed, indices, 8)[:, :3] >> 1)
+            shade = 128 + (random_bytes(seed, indices, 8)[:, :3] >> 1)
             images = np.minimum(white, shade[:, None, None])
         else:
-            images = np.maximum(white, random_bytes(self.seed, indices, 64 * 64 * 3).reshape(-1, 64, 64, 3))
-        return images if self.size == 64 else halved(images)
+            images = np.maximum(white, random_bytes(seed, indices, 64 * 64 * 3).reshape(-1, 64, 64, 3))
+        return images if size == 64 else halved(images)
+
+    return LazyArray(make, (N, size, size, 3))
 
 
 def random_bytes(seed: int, indices: Integers, count: int) -> Pixels:
@@ -104,28 +99,28 @@ def random_bytes(seed: int, indices: Integers, count: int) -> Pixels:
     return z.astype("<u8", copy=False).view(np.uint8)
 
 
-def _drawn() -> NDArray[np.uint64]:
+def _packed(indices: Integers) -> Pixels:
+    """One bit a pixel: (n, 512)."""
+    return render(indices).astype("<u8", copy=False).view(np.uint8)
+
+
+def _rendered() -> Pixels:
     def part(start: int, stop: int) -> NDArray[np.uint64]:
-        return sprites.render(np.arange(start, stop))
+        return render(np.arange(start, stop))
 
-    sprites.tables()  # once, before the parts are drawn in parallel
-    return cached(Recipe("dsprites", "dsprites 1", (N, sprites.PIXELS), "<u8", part, per_part=8192))
+    tables()  # once, before the parts are rendered in parallel
+    return CachedArray("dsprites", "dsprites 1", (N, PIXELS), "<u8", part, per_part=8192).load().view(np.uint8)
 
 
-def _original(path: Path) -> NDArray[np.uint64]:
+def _original(path: Path) -> Pixels:
     """The images of the original file, packed into the cache; its pickled metadata is not read."""
-    images, classes = opened(path, "imgs"), opened(path, "latents_classes")
+    images, classes = open_array(path, "imgs"), open_array(path, "latents_classes")
     if images.shape != (N, 64, 64) or images.dtype != np.uint8 or classes.shape != (N, 6):
         raise HatchelError(f"{path} is not dSprites: imgs has the shape {images.shape}; fetch it again")
-    if (classes.all()[:, 1:] != sprites.SPACE.at(np.arange(N))).any():
+    if (classes.all()[:, 1:] != SPACE.at(np.arange(N))).any():
         raise HatchelError(f"{path} is not the original dSprites: its factors are in another order")
-    read: list[Part] = []
 
-    def part(start: int, stop: int) -> NDArray[Any]:
-        if start == 0:
-            read[:] = [images.reader()]
-        bits = np.packbits(read[0](start, stop).reshape(-1, 64 * 64), axis=1, bitorder="little")
-        return bits.view("<u8")
+    def pack(block: NDArray[Any]) -> Pixels:
+        return np.packbits(block.reshape(-1, 64 * 64), axis=1, bitorder="little")
 
-    key = f"dsprites original 1 {images.identity}"
-    return cached(Recipe("dsprites-original", key, (N, 64), "<u8", part, per_part=4096, in_order=True))
+    return images.converted("dsprites-original", pack, (N, 512), "u1", cache=True)

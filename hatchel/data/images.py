@@ -1,8 +1,12 @@
-"""Images: a folder of pictures of any size."""
+"""Images in files: a folder of pictures of any size as a data set, and how pictures are decoded and resized."""
 
 from __future__ import annotations
 
+import hashlib
+import io
+import threading
 import warnings
+import zipfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,12 +17,11 @@ import numpy as np
 from hatchel.core.errors import HatchelError
 from hatchel.core.progress import progress
 from hatchel.core.spec import Count, local
-from hatchel.data.cache import Recipe, cached
+from hatchel.data.cache import CachedArray
 from hatchel.data.dataset import Dataset
+from hatchel.data.decode import LazyArray, Pixels
 from hatchel.data.factors import Factor, FactorSpace, Integers
-from hatchel.data.pictures import Pictures
 from hatchel.data.source import Source
-from hatchel.data.store import ArrayStore, DrawnStore, Store
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 
@@ -29,7 +32,7 @@ class Images(Source):
     path: str
     "The folder."
     size: Count = 64
-    "Pixels a side."
+    "Side length in pixels."
     colour: bool = True
     "Three channels; false makes them grey."
     labels: bool = True
@@ -41,11 +44,9 @@ class Images(Source):
 
     @property
     def known_shape(self) -> tuple[int, int, int]:
-        """By the fields alone."""
         return (3 if self.colour else 1, self.size, self.size)
 
     def load(self) -> Dataset:
-        """All pictures below the folder, in the order of their names."""
         root = Path(self.path).expanduser()
         if not root.is_dir():
             raise HatchelError(f"path: there is no folder {self.path}")
@@ -54,35 +55,101 @@ class Images(Source):
             raise HatchelError(f"{self.path} has no images in it (looked for {', '.join(SUFFIXES)})")
         pictures = Pictures(str(root), tuple(names), self.size, self.colour)
         if self.unreadable == "skip":
-            pictures = readable(pictures)
+            pictures = drop_unreadable(pictures)
         space, codes = _by_folder(pictures.names) if self.labels else (None, None)
-        return Dataset(root.resolve().name, store(pictures, root.resolve().name, self.cache), space, codes)
+        return Dataset(root.resolve().name, pictures.array(root.resolve().name, self.cache), space, codes)
 
 
-def store(pictures: Pictures, label: str, cache: bool) -> Store:
-    """Decoded once into the cache folder, or for each batch anew."""
-    shape = pictures.shape
-    if not cache:
-        return DrawnStore(pictures, len(pictures.names), shape)
-    per_part = max(1, min(256, len(pictures.names)))
-    key = f"pictures 1 {pictures.identity()} {shape}"
-    array = cached(Recipe(label, key, (len(pictures.names), *shape), "u1", pictures.span, per_part))
-    return ArrayStore(array)
+class Pictures:
+    """Named image files below a folder (or inside a zip), each cropped to its centred square and resized."""
+
+    def __init__(self, root: str, names: tuple[str, ...], size: int, colour: bool) -> None:
+        self.root = root
+        self.names = names
+        self.size = size
+        self.colour = colour
+        self._local = threading.local()
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of one picture, decoded."""
+        return (self.size, self.size, 3 if self.colour else 1)
+
+    def array(self, label: str, cache: bool) -> Pixels | LazyArray:
+        """Decoded once into the cache folder, or again for each batch."""
+        shape = (len(self.names), *self.shape)
+        if not cache:
+            return LazyArray(self, shape)
+        per_part = max(1, min(256, len(self.names)))
+        return CachedArray(label, f"pictures 1 {self.identity()} {self.shape}", shape, "u1", self.span, per_part).load()
+
+    def identity(self) -> str:
+        """Changes when a file is added, removed or written."""
+        root = Path(self.root)
+        digest = hashlib.sha256(str(root.resolve()).encode())
+        for path in [root] if root.is_file() else [root / name for name in self.names]:
+            stat = path.stat()
+            digest.update(f"{stat.st_size} {stat.st_mtime_ns}".encode())
+        digest.update("\n".join(self.names).encode())
+        return digest.hexdigest()
+
+    def __call__(self, indices: Integers) -> Pixels:
+        """uint8 (n, size, size, C); files are decoded in parallel."""
+        with ThreadPoolExecutor() as pool:
+            decoded = list(pool.map(self.picture, indices.tolist()))
+        return np.stack(decoded) if decoded else np.empty((0, *self.shape), np.uint8)
+
+    def span(self, start: int, stop: int) -> Pixels:
+        """Pictures start to stop, one after the other."""
+        return np.stack([self.picture(number) for number in range(start, stop)])
+
+    def fault(self, number: int) -> str | None:
+        """What is wrong with a picture, if anything."""
+        try:
+            self.picture(number)
+        except HatchelError as error:
+            return str(error)
+        return None
+
+    def picture(self, number: int) -> Pixels:
+        """One picture, (size, size, C)."""
+        from PIL import Image
+
+        name = self.names[number]
+        try:
+            with Image.open(self._file(name)) as image:
+                side = min(image.size)
+                left, top = (image.width - side) // 2, (image.height - side) // 2
+                square = image.convert("RGB" if self.colour else "L").crop((left, top, left + side, top + side))
+                small = square.resize((self.size, self.size), Image.Resampling.LANCZOS)
+                return np.asarray(small, dtype=np.uint8).reshape(self.shape)
+        except (OSError, SyntaxError, ValueError, KeyError, zipfile.BadZipFile, Image.DecompressionBombError) as error:
+            raise HatchelError(
+                f"{Path(self.root) / name} cannot be read as an image ({error}); remove it, or use unreadable=skip"
+            ) from error
+
+    def _file(self, name: str) -> Path | io.BytesIO:
+        root = Path(self.root)
+        if not root.is_file():
+            return root / name
+        if not hasattr(self._local, "archive"):  # a ZipFile must not be shared between threads
+            self._local.archive = zipfile.ZipFile(root)
+        return io.BytesIO(self._local.archive.read(name))
 
 
-def readable(pictures: Pictures) -> Pictures:
+def drop_unreadable(pictures: Pictures) -> Pictures:
     """Without those that cannot be decoded, which are named in a warning."""
+    faults: dict[str, str] = {}
     with ThreadPoolExecutor() as pool, progress("checking pictures", len(pictures.names)) as advance:
-        faults: list[str | None] = []
-        for fault in pool.map(pictures.fault, range(len(pictures.names))):
-            faults.append(fault)
+        for name, fault in zip(pictures.names, pool.map(pictures.fault, range(len(pictures.names))), strict=True):
             advance(1)
-    bad = [name for name, fault in zip(pictures.names, faults, strict=True) if fault]
-    if not bad:
+            if fault:
+                faults[name] = fault
+    if not faults:
         return pictures
-    good = tuple(name for name, fault in zip(pictures.names, faults, strict=True) if not fault)
+    bad, good = list(faults), tuple(name for name in pictures.names if name not in faults)
     if not good:
-        raise HatchelError(f"none of the {len(bad)} images in {pictures.root} can be read; the first: {faults[0]}")
+        raise HatchelError(f"none of the {len(bad)} images in {pictures.root} can be read; the first: {faults[bad[0]]}")
     more = f" and {len(bad) - 10} more" if len(bad) > 10 else ""
     warnings.warn(f"left out {len(bad)} unreadable images: {', '.join(bad[:10])}{more}", stacklevel=2)
     return Pictures(pictures.root, good, pictures.size, pictures.colour)
@@ -95,3 +162,14 @@ def _by_folder(names: Sequence[str]) -> tuple[FactorSpace | None, Integers | Non
         return None, None
     codes = np.array([known.index(f) for f in folders], dtype=np.int64)
     return FactorSpace((Factor("folder", tuple(known)),), complete=False), codes[:, None]
+
+
+def resized(images: Pixels, size: int) -> Pixels:
+    """Square images (n, H, H, C) resized by Lanczos: (n, size, size, C)."""
+    from PIL import Image
+
+    def one(image: Pixels) -> Pixels:
+        small = Image.fromarray(image.squeeze()).resize((size, size), Image.Resampling.LANCZOS)
+        return np.asarray(small).reshape(size, size, -1)
+
+    return np.stack([one(image) for image in images])

@@ -1,4 +1,4 @@
-"""MNIST and Fashion-MNIST, from their IDX files."""
+"""MNIST and Fashion-MNIST from their IDX files, and two sets made from MNIST: rotated and pruned digits."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.core.spec import local
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Share, local
 from hatchel.data.dataset import Dataset
+from hatchel.data.decode import Pixels
 from hatchel.data.factors import Factor, FactorSpace, Integers
-from hatchel.data.files import RemoteFile, located
-from hatchel.data.idx import read_idx
+from hatchel.data.files import RemoteFile, find_file
+from hatchel.data.formats import read_idx
 from hatchel.data.source import Source
-from hatchel.data.store import ArrayStore, Pixels
 
-Half = Literal["train", "test"]
+Split = Literal["train", "test"]
 DIGITS = Factor("digit", tuple("0123456789"))
+ANGLES: tuple[int, ...] = (0, 15, 30, 45, 60, 75)
 CLOTHES = ("t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
 
 
@@ -55,67 +57,163 @@ FASHION_FILES = _four(
 )
 
 
-class Framed(Source, ABC):
-    """Pictures of 28 px from the files of MNIST, or from others of its form."""
+class PaddedImages(Source, ABC):
+    """Images of 28 px from the files of MNIST, or from others of its form, padded to 32 px."""
 
     size: Literal[28, 32] = 32
-    "Pixels a side; 32 adds two black pixels on each side, which suits convolutions."
+    "Side length in pixels; 32 adds two black pixels on each side, which suits convolutions."
     path: str = local(default="")
     "The folder with the four files; empty: the data folder."
 
     @property
     def known_shape(self) -> tuple[int, int, int]:
-        """By the fields alone."""
         return (1, self.size, self.size)
 
 
-class MNIST(Framed, kind="mnist"):
+class MNIST(PaddedImages, kind="mnist"):
     """Handwritten digits (LeCun et al. 2010): 60,000 for training, 10,000 for testing; the digit is known."""
 
     files: ClassVar[tuple[RemoteFile, ...]] = MNIST_FILES
     part: Literal["train", "test", "all"] = "train"
-    "Which of the images."
+    "Which images."
 
     def load(self) -> Dataset:
-        """Images with their digit."""
-        return _labelled(self, self.part, DIGITS)
+        return _load_labelled(self, self.part, DIGITS)
 
 
-class FashionMNIST(Framed, kind="fashion_mnist"):
+class FashionMNIST(PaddedImages, kind="fashion_mnist"):
     """Pictures of clothes (Xiao et al. 2017, MIT licence, Zalando SE), in the form of MNIST; the kind is known."""
 
     files: ClassVar[tuple[RemoteFile, ...]] = FASHION_FILES
     part: Literal["train", "test", "all"] = "train"
-    "Which of the images."
+    "Which images."
 
     def load(self) -> Dataset:
-        """Images with their kind of clothing."""
-        return _labelled(self, self.part, Factor("clothing", CLOTHES))
+        return _load_labelled(self, self.part, Factor("clothing", CLOTHES))
 
 
-def read_half(
-    kind: str, path: str, half: Half, files: tuple[RemoteFile, ...] = MNIST_FILES
+class MNISTRotation(PaddedImages, kind="mnist_rotation"):
+    """Six domains of 1,000 digits each, rotated by 0, 15, ..., 75 degrees (Ghifary et al. 2015): angle x digit.
+
+    Item 1000·a + j is digit j rotated by the a-th angle, counter-clockwise; each domain has 100 of each digit.
+    """
+
+    shares: ClassVar[str] = "mnist"
+    seed: int = 0
+    "Random seed of the choice of digits from MNIST's training images."
+    redraw: bool = False
+    "Choose other digits for each angle; false rotates the same ones, as the authors did."
+    angles: tuple[int, ...] = ANGLES
+    "The angles to load, so that one can be left out."
+
+    def check(self) -> None:
+        if not self.angles or len(set(self.angles)) < len(self.angles) or not set(self.angles) <= set(ANGLES):
+            known = ", ".join(map(str, ANGLES))
+            raise HatchelError(f"angles: expected some of {known}, each at most once, got {list(self.angles)}")
+
+    def load(self) -> Dataset:
+        images, labels = read_split("mnist", self.path, "train")
+        rng = np.random.default_rng(self.seed)
+
+        def hundred_each() -> list[int]:
+            return [int(i) for d in range(10) for i in rng.choice(np.flatnonzero(labels == d), 100, replace=False)]
+
+        first = hundred_each()
+        drawn = dict(zip(ANGLES, [first, *(hundred_each() if self.redraw else first for _ in ANGLES[1:])], strict=True))
+        turned = np.concatenate([rotated(images[drawn[a]], a) for a in self.angles])
+        digits = labels[np.concatenate([drawn[a] for a in self.angles])].astype(np.int64)
+        codes = np.stack([np.repeat(np.arange(len(self.angles)), 1000), digits], axis=1)
+        angle = Factor("angle", tuple(float(a) for a in self.angles), "cyclic")
+        return labelled_images(self.kind, padded(turned, self.size), (angle, DIGITS), codes)
+
+
+class PrunedMNIST(PaddedImages, kind="pruned_mnist"):
+    """MNIST without the sevens of thickest stroke and the zeros of narrowest shape (Esmaeili et al. 2019, Fig. 9).
+
+    The paper does not say how much it prunes or how it measures; here thickness and width are measured in the image.
+    """
+
+    shares: ClassVar[str] = "mnist"
+    part: Literal["kept", "removed"] = "kept"
+    "The digits that are left for training, or those that were removed."
+    thick: Share = 0.25
+    "The share of the sevens, the thickest, that is removed."
+    narrow: Share = 0.25
+    "The share of the zeros, the narrowest, that is removed."
+
+    def load(self) -> Dataset:
+        images, labels = read_split("mnist", self.path, "train")
+        removed = np.zeros(len(labels), dtype=bool)
+        sevens, zeros = np.flatnonzero(labels == 7), np.flatnonzero(labels == 0)
+        thickest = np.argsort(-thickness(images[sevens]), kind="stable")[: round(self.thick * len(sevens))]
+        narrowest = np.argsort(width(images[zeros]), kind="stable")[: round(self.narrow * len(zeros))]
+        removed[sevens[thickest]] = removed[zeros[narrowest]] = True
+        chosen = np.flatnonzero(removed == (self.part == "removed"))
+        return labelled_images(
+            self.kind, padded(images[chosen], self.size), (DIGITS,), labels[chosen].astype(np.int64)[:, None]
+        )
+
+
+def read_split(
+    kind: str, path: str, split: Split, files: tuple[RemoteFile, ...] = MNIST_FILES
 ) -> tuple[Pixels, NDArray[Any]]:
-    """Images (n, 28, 28) and labels (n,) of one half."""
-    images, labels = files[:2] if half == "train" else files[2:]
-    n = 60_000 if half == "train" else 10_000
-    pixels = read_idx(located(kind, path, images), (n, 28, 28), images.md5)
-    return pixels, read_idx(located(kind, path, labels), (n,), labels.md5)
+    """Images (n, 28, 28) and labels (n,) for training or for testing."""
+    images, labels = files[:2] if split == "train" else files[2:]
+    n = 60_000 if split == "train" else 10_000
+    pixels = read_idx(find_file(kind, path, images), (n, 28, 28), images.md5)
+    return pixels, read_idx(find_file(kind, path, labels), (n,), labels.md5)
 
 
-def framed(images: Pixels, size: int) -> Pixels:
-    """28 px images with a black frame around them: (n, 28, 28) -> (n, size, size, 1)."""
+def padded(images: Pixels, size: int) -> Pixels:
+    """28 px images with black pixels around them: (n, 28, 28) -> (n, size, size, 1)."""
     edge = (size - 28) // 2
     return np.pad(images, ((0, 0), (edge, edge), (edge, edge)))[..., None]
 
 
-def sampled(name: str, images: Pixels, factors: tuple[Factor, ...], codes: Integers) -> Dataset:
+def labelled_images(name: str, images: Pixels, factors: tuple[Factor, ...], codes: Integers) -> Dataset:
     """A data set of images in memory that shows some of the combinations of its factors."""
-    return Dataset(name, ArrayStore(images), FactorSpace(factors, complete=False), codes)
+    return Dataset(name, images, FactorSpace(factors, complete=False), codes)
 
 
-def _labelled(source: Framed, part: str, factor: Factor) -> Dataset:
-    halves: tuple[Half, ...] = ("train", "test") if part == "all" else ("train",) if part == "train" else ("test",)
-    read = [read_half(source.kind, source.path, half, source.files) for half in halves]
+def rotated(images: Pixels, degrees: float) -> Pixels:
+    """Images (n, H, W) turned counter-clockwise about their centre, bilinear, black where nothing was."""
+    from scipy import ndimage
+
+    if degrees == 0:
+        return images
+    # The axes run down and right, so that a turn from the second to the first is counter-clockwise to the eye.
+    turned = ndimage.rotate(images.astype(np.float32), degrees, axes=(2, 1), reshape=False, order=1)
+    return np.rint(turned).astype(np.uint8)
+
+
+def thickness(images: Pixels) -> NDArray[np.float64]:
+    """The stroke's thickness in pixels, 2 ∫f / ∫|∇f|: (n, H, W) -> (n,).
+
+    A stroke of length L and thickness w has the area L·w and, by the co-area formula, the outline ∫|∇f| = 2(L + w).
+    """
+    f = np.pad(images, ((0, 0), (1, 1), (1, 1))) / 255.0
+    across = np.diff((f[:, 1:] + f[:, :-1]) / 2, axis=2)  # both gradients at the corners where four pixels meet
+    down = np.diff((f[:, :, 1:] + f[:, :, :-1]) / 2, axis=1)
+    outline = np.hypot(across, down).sum(axis=(1, 2))
+    return 2 * f.sum(axis=(1, 2)) / np.maximum(outline, 1e-12)
+
+
+def width(images: Pixels) -> NDArray[np.float64]:
+    """The character's width in pixels, between where the brightest pixel per column passes one half: (n,)."""
+    column = np.pad(images, ((0, 0), (0, 0), (1, 1))).max(axis=1) / 255.0  # (n, W + 2)
+    return _last(column) + _last(column[:, ::-1]) - (column.shape[1] - 1)
+
+
+def _load_labelled(source: PaddedImages, part: str, factor: Factor) -> Dataset:
+    halves: tuple[Split, ...] = ("train", "test") if part == "all" else ("train",) if part == "train" else ("test",)
+    read = [read_split(source.kind, source.path, half, source.files) for half in halves]
     images, labels = np.concatenate([r[0] for r in read]), np.concatenate([r[1] for r in read])
-    return sampled(source.kind, framed(images, source.size), (factor,), labels.astype(np.int64)[:, None])
+    return labelled_images(source.kind, padded(images, source.size), (factor,), labels.astype(np.int64)[:, None])
+
+
+def _last(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The last place at which a line falls below one half, interpolated between pixel centres."""
+    rows = np.arange(len(column))
+    last = column.shape[1] - 1 - (column[:, ::-1] >= 0.5).argmax(axis=1)
+    high, low = column[rows, last], column[rows, np.minimum(last + 1, column.shape[1] - 1)]
+    return last + (high - 0.5) / np.maximum(high - low, 1e-12)

@@ -7,14 +7,13 @@ from typing import ClassVar, Literal
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import local
 from hatchel.data.array import pixels
-from hatchel.data.containers import keys, opened
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace
-from hatchel.data.files import RemoteFile, located
+from hatchel.data.files import RemoteFile, find_file
+from hatchel.data.formats import array_names, open_array
 from hatchel.data.source import Source
-from hatchel.data.store import ArrayStore
 
-MIRROR = "https://storage.googleapis.com/disentanglement_dataset/Final_Dataset/"
+PAGE = "https://huggingface.co/datasets/waleedgondal/mpi3d"
 VERSIONS = ("toy", "realistic", "real")
 SIZES = {1_036_800: (6, 6), 460_800: (4, 4)}  # images to (colours, shapes): `toy` exists in both sizes
 
@@ -42,10 +41,7 @@ class MPI3D(Source, kind="mpi3d"):
     """A robot arm at 64 px in colour, seven factors (Gondal et al. 2019); needs its file."""
 
     files: ClassVar[tuple[RemoteFile, ...]] = tuple(
-        RemoteFile(
-            f"mpi3d_{v}.npz", (f"{MIRROR}mpi3d_{v}.npz",), "https://github.com/rr-learning/disentanglement_dataset"
-        )
-        for v in VERSIONS
+        RemoteFile(f"mpi3d_{v}.npz", (f"{PAGE}/resolve/main/mpi3d_{v}.npz",), PAGE) for v in VERSIONS
     )
     version: Literal["toy", "realistic", "real"] = "toy"
     "Simply rendered, realistically rendered, or photographed."
@@ -56,15 +52,13 @@ class MPI3D(Source, kind="mpi3d"):
 
     @property
     def known_shape(self) -> tuple[int, int, int]:
-        """By the fields alone."""
         return (3, 64, 64)
 
     def load(self) -> Dataset:
-        """All images; the number of colours and shapes follows from their number."""
-        path = located(self.kind, self.path, self.files[VERSIONS.index(self.version)])
-        held = opened(path, "images" if "images" in keys(path) else keys(path)[0])
-        if held.shape[0] not in SIZES or held.shape[1:] != (64, 64, 3):
-            raise HatchelError(f"{path} is not MPI3D: {held.key} has the shape {held.shape}; fetch it again")
-        return Dataset(
-            f"{self.kind}_{self.version}", ArrayStore(pixels(held, self.cache)), space(*SIZES[held.shape[0]])
-        )
+        path = find_file(self.kind, self.path, self.files[VERSIONS.index(self.version)])
+        names = array_names(path)
+        stored = open_array(path, "images" if "images" in names else names[0])
+        if stored.shape[0] not in SIZES or stored.shape[1:] != (64, 64, 3):
+            raise HatchelError(f"{path} is not MPI3D: {stored.key} has the shape {stored.shape}; fetch it again")
+        # The number of colours and shapes follows from the number of images.
+        return Dataset(f"{self.kind}_{self.version}", pixels(stored, self.cache), space(*SIZES[stored.shape[0]]))

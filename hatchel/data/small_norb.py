@@ -9,12 +9,12 @@ import numpy as np
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import local
 from hatchel.data.dataset import Dataset
+from hatchel.data.decode import Pixels
 from hatchel.data.factors import Factor, FactorSpace, Integers
-from hatchel.data.files import RemoteFile, located
-from hatchel.data.idx import read_matrix
-from hatchel.data.pictures import shrunk
+from hatchel.data.files import RemoteFile, find_file
+from hatchel.data.formats import read_matrix
+from hatchel.data.images import resized
 from hatchel.data.source import Source
-from hatchel.data.store import ArrayStore, Pixels
 
 HALF = 24_300
 MIRROR = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/"
@@ -42,17 +42,15 @@ class SmallNORB(Source, kind="small_norb"):
         for what in ("dat", "cat", "info")
     )
     size: Literal[64, 96] = 64
-    "Pixels a side; the original's are 96."
+    "Side length in pixels; the original's are 96."
     path: str = local(default="")
     "The folder with the six files, gzipped or not; empty: the data folder."
 
     @property
     def known_shape(self) -> tuple[int, int, int]:
-        """By the fields alone."""
         return (1, self.size, self.size)
 
     def load(self) -> Dataset:
-        """All 48,600 images."""
         halves = [self._half(*self.files[3 * i : 3 * i + 3]) for i in range(2)]
         codes = np.concatenate([h[1] for h in halves])
         index = SPACE.index(codes)
@@ -60,12 +58,12 @@ class SmallNORB(Source, kind="small_norb"):
             raise HatchelError("smallNORB's files do not show every combination once; fetch them again")
         images = np.empty((len(SPACE), self.size, self.size, 1), dtype=np.uint8)
         images[index] = np.concatenate([h[0] for h in halves])
-        return Dataset(self.kind, ArrayStore(images), SPACE)
+        return Dataset(self.kind, images, SPACE)
 
     def _half(self, dat: RemoteFile, cat: RemoteFile, info: RemoteFile) -> tuple[Pixels, Integers]:
-        images = read_matrix(located(self.kind, self.path, dat), (HALF, 2, 96, 96))[:, 0]
-        category = read_matrix(located(self.kind, self.path, cat), (HALF,))
+        images = read_matrix(find_file(self.kind, self.path, dat), (HALF, 2, 96, 96))[:, 0]
+        category = read_matrix(find_file(self.kind, self.path, cat), (HALF,))
         # instance, elevation, azimuth (even numbers: tens of degrees), lighting
-        rest = read_matrix(located(self.kind, self.path, info), (HALF, 4)) // (1, 1, 2, 1)
-        grey = images[..., None] if self.size == 96 else shrunk(images[..., None], self.size)
+        rest = read_matrix(find_file(self.kind, self.path, info), (HALF, 4)) // (1, 1, 2, 1)
+        grey = images[..., None] if self.size == 96 else resized(images[..., None], self.size)
         return grey, np.concatenate([category[:, None], rest], axis=1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Source: the configuration of a data set, and `load`, the door to all of them."""
+"""Source: the configuration of a data set, and `load`, which reads any of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KIND_OF_FILE = {
 
 
 class Source(Spec, ABC, family="dataset", home="hatchel.data"):
-    """What to load: a built-in set by its kind, or one's own by its path."""
+    """What to load: a built-in set by its kind, or your own by its path."""
 
     files: ClassVar[tuple[RemoteFile, ...]] = ()
     """What can be fetched for it."""
@@ -38,7 +38,7 @@ class Source(Spec, ABC, family="dataset", home="hatchel.data"):
 
     @property
     def known_shape(self) -> tuple[int, int, int] | None:
-        """(C, H, W) of an image, where that can be told without loading any; None where only the files say."""
+        """(C, H, W) of an image, where that is known without loading any, else None."""
         return None
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Table: one's own CSV or Parquet file, its columns encoded by what they hold."""
+"""Table: your own CSV or Parquet file, its columns encoded by what they hold."""
 
 from __future__ import annotations
 
@@ -9,17 +9,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError, unknown
-from hatchel.data.columns import Column
+from hatchel.core.spec import Count, Spec
 from hatchel.data.dataset import Dataset
 from hatchel.data.factors import Factor, FactorSpace
 from hatchel.data.source import Source
-from hatchel.data.store import ArrayStore
 
 CATEGORIES = 100  # more different texts than this are a name or an identifier, not a category
 
 
+class TableColumn(Spec):
+    """One column of a table after encoding."""
+
+    name: str
+    "As in the table's header."
+    kind_of: Literal["gaussian", "bernoulli", "categorical"]
+    "gaussian: a scaled number; bernoulli: 0 or 1; categorical: one-hot."
+    width: Count = 1
+    "How many encoded values it takes in a row."
+    mean: float = 0.0
+    "What was subtracted from a gaussian column."
+    scale: float = 1.0
+    "What a gaussian column was divided by."
+    values: tuple[str, ...] = ()
+    "What the encoded values of a bernoulli or categorical column stand for."
+
+
 class Table(Source):
-    """One's own .csv, .tsv or .parquet file: numbers are scaled, 0/1 columns kept, texts one-hot.
+    """Your own .csv, .tsv or .parquet file: numbers are scaled, 0/1 columns kept, texts one-hot.
 
     A number becomes (x - mean) / standard deviation over the table.
     """
@@ -36,7 +52,6 @@ class Table(Source):
     "What to do about rows with empty cells: stop and name them, or leave them out."
 
     def load(self) -> Dataset:
-        """The rows, encoded."""
         frame = self._frame()
         names = [str(name) for name in frame.columns]
         for name in (*self.factors, *self.leave_out, *self.categorical):
@@ -45,7 +60,7 @@ class Table(Source):
         frame.columns = names
         frame = frame.drop(columns=list(self.leave_out))
         blocks: list[NDArray[np.float32]] = []
-        columns: list[Column] = []
+        columns: list[TableColumn] = []
         for name in frame.columns:
             if name not in self.factors:
                 values, column = self._encoded(name, frame[name])
@@ -57,16 +72,14 @@ class Table(Source):
         space = FactorSpace(tuple(f for f, _ in known), complete=False) if known else None
         codes = np.stack([c for _, c in known], axis=1) if known else None
         rows = np.concatenate(blocks, axis=1)
-        return Dataset(Path(self.path).stem, ArrayStore(rows), space, codes, tuple(columns))
+        return Dataset(Path(self.path).stem, rows, space, codes, tuple(columns))
 
     def _frame(self) -> Any:
         path = Path(self.path).expanduser()
         if not path.is_file():
             raise HatchelError(f"path: there is no file {self.path}")
-        try:
-            import pandas as pd
-        except ImportError:
-            raise HatchelError('reading tables needs pandas: pip install "hatchel[data]"') from None
+        import pandas as pd
+
         suffix = path.suffix.lower()
         frame: Any
         try:
@@ -93,22 +106,22 @@ class Table(Source):
             raise HatchelError(f"{self.path} has no rows")
         return frame
 
-    def _encoded(self, name: str, series: Any) -> tuple[NDArray[np.float32], Column]:
+    def _encoded(self, name: str, series: Any) -> tuple[NDArray[np.float32], TableColumn]:
         from pandas.api import types
 
         if types.is_bool_dtype(series):
-            return series.to_numpy(np.float32)[:, None], Column(name, "bernoulli", values=("False", "True"))
+            return series.to_numpy(np.float32)[:, None], TableColumn(name, "bernoulli", values=("False", "True"))
         if types.is_numeric_dtype(series) and name not in self.categorical:
             values = series.to_numpy(np.float64)
             if not np.isfinite(values).all():
                 row = int((~np.isfinite(values)).argmax())
                 raise HatchelError(f"{self.path}: the column {name!r} is infinite in row {row}")
             if set(np.unique(values).tolist()) == {0.0, 1.0}:
-                return values.astype(np.float32)[:, None], Column(name, "bernoulli", values=("0", "1"))
+                return values.astype(np.float32)[:, None], TableColumn(name, "bernoulli", values=("0", "1"))
             mean, scale = float(values.mean()), float(values.std()) or 1.0
-            return ((values - mean) / scale).astype(np.float32)[:, None], Column(name, "gaussian", 1, mean, scale)
+            return ((values - mean) / scale).astype(np.float32)[:, None], TableColumn(name, "gaussian", 1, mean, scale)
         if name not in self.categorical:
-            self._refuse_half_numbers(name, series)
+            self._check_for_stray_texts(name, series)
         texts = series.astype(str).to_numpy(dtype=object)
         known = sorted(set(texts))
         if len(known) > CATEGORIES:
@@ -118,9 +131,9 @@ class Table(Source):
             )
         codes = np.searchsorted(np.array(known, dtype=object), texts)
         encoded = (codes[:, None] == np.arange(len(known))).astype(np.float32)
-        return encoded, Column(name, "categorical", len(known), values=tuple(known))
+        return encoded, TableColumn(name, "categorical", len(known), values=tuple(known))
 
-    def _refuse_half_numbers(self, name: str, series: Any) -> None:
+    def _check_for_stray_texts(self, name: str, series: Any) -> None:
         """A column of numbers with a stray text would quietly become a category of its own for each number."""
         import pandas as pd
 

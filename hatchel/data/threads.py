@@ -1,4 +1,4 @@
-"""Work on a batch, a few items at a time, shared out over threads where that pays."""
+"""Work on a batch in chunks, split between threads where that is faster."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-ENOUGH = 512  # items below which threads cost more than they save
+MIN_ITEMS = 512  # items below which threads cost more than they save
 
 
-def spread(work: Callable[[int, int], None], n: int, step: int) -> None:
+def in_chunks(work: Callable[[int, int], None], n: int, step: int) -> None:
     """Calls work(start, stop) for all of range(n), at most `step` items at a time so that they stay in the cache.
 
-    Large batches are shared out over as many threads as torch may use. Not from other threads: those who call from
-    one have already shared out their work.
+    Large batches are split between as many threads as torch may use, unless the caller is itself one of several.
     """
-    if 0 < n <= min(step, ENOUGH):  # small batches are asked for so often that the rest would tell
+    if 0 < n <= min(step, MIN_ITEMS):  # small batches are so frequent that the overhead below would show
         return work(0, n)
-    threads = _threads() if n >= ENOUGH and threading.current_thread() is threading.main_thread() else 1
+    threads = _threads() if n >= MIN_ITEMS and threading.current_thread() is threading.main_thread() else 1
 
-    def stretch(number: int) -> None:
+    def share(number: int) -> None:
         first, last = n * number // threads, n * (number + 1) // threads
         for start in range(first, last, step):
             work(start, min(start + step, last))
 
-    others = [_pool().submit(stretch, number) for number in range(1, threads)]
-    stretch(0)
+    others = [_pool().submit(share, number) for number in range(1, threads)]
+    share(0)
     for other in others:
         other.result()
 

@@ -1,86 +1,71 @@
-"""Evaluation of a run: its data encoded once, then every metric on every representation it has."""
+"""A run's scores: every metric on every representation, measured once and stored in RUN/evaluation.json.
+
+What is stored is read by everything that shows it; only scores that are missing are measured. The file is remade when
+the model's weights, the data, the number of items, the seed or the version of Hatchel are others than those it was
+measured with. Metrics and networks of one's own are always measured anew, since their code may have changed.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from hatchel.core.files import write_json
-from hatchel.core.memory import keep_memory
+from hatchel.core.errors import HatchelError
+from hatchel.core.files import read_json, write_json
 from hatchel.core.progress import progress
-from hatchel.core.streams import generator
-from hatchel.latents.posterior import Posterior
+from hatchel.core.spec import from_dict
+from hatchel.core.version import __version__
+from hatchel.evaluation.codes import ITEMS, Codes, Encodings, encodings, has_own_code, not_stored, weights_digest
+from hatchel.metrics._elbo_terms import ELBOTerms
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
-from hatchel.metrics.suite import Scores, measure
+from hatchel.metrics.score import Score
+from hatchel.metrics.suite import Scores
+from hatchel.training.run import TrainedRun
 
-if TYPE_CHECKING:
-    from hatchel.training.run import TrainedRun
+__all__ = ["ITEMS", "Codes", "Encodings", "Evaluation", "StoredScores", "encodings", "evaluate"]
 
-ITEMS = 15_000
-"""Items encoded by default: the reference protocol's 10,000 for fitting and 5,000 for testing."""
-PICTURES = 512
-"""Of these, how many are reconstructed for the reconstruction errors."""
-
-
-@dataclass(frozen=True)
-class Codes:
-    """What n items are in one latent space."""
-
-    mean: NDArray[np.float32]  # (n, D); class probabilities for a discrete variable
-    std: NDArray[np.float32] | None  # (n, D); None where some columns are not real coordinates
-    sample: NDArray[np.float32]  # (n, D)
-    clusters: NDArray[np.int64] | None = None  # (n, discrete variables)
-    noise: NDArray[np.float32] | None = None
-    """(D, D): the correlations of the posterior's noise; None where its coordinates are independent."""
-    real: Codes | None = None
-    """The real coordinates alone, where there are others too."""
-
-
-@dataclass(frozen=True)
-class Encodings:
-    """What one pass of the encoder over n items gave."""
-
-    items: NDArray[np.int64]  # (n,) numbers in the data set
-    levels: tuple[Codes, ...]
-    """The codes at each level of a hierarchy; most latents have one."""
-    layers: Mapping[str, NDArray[np.float32]]
-    """Inner layers, each (n, F): feature maps pooled over space, so that a channel is one number."""
-
-    @property
-    def mean(self) -> NDArray[np.float32]:
-        """Of the first level: (n, D)."""
-        return self.levels[0].mean
-
-    @property
-    def std(self) -> NDArray[np.float32] | None:
-        """Of the first level: (n, D)."""
-        return self.levels[0].std
-
-    @property
-    def sample(self) -> NDArray[np.float32]:
-        """Of the first level: (n, D)."""
-        return self.levels[0].sample
+FILE = "evaluation.json"
+VERSION = 1
+"""Of the file. Those of Hatchel 0.1 have none."""
+IMAGES = 512
+"""How many of the items are reconstructed for the reconstruction errors."""
+DENSITIES = 400_000_000
+"""Log-densities of one coordinate that are evaluated at most for I(x; z_d), some seconds' worth."""
 
 
 class Evaluation(Mapping[str, Scores]):
-    """Scores by representation: `mean` first, then `sample` and the layers that were asked for."""
+    """Scores by representation: `mean` first, then `sample`, the levels and the layers that were asked for."""
 
     def __init__(self, scores: Mapping[str, Scores], settings: Mapping[str, Any]) -> None:
         self._scores = dict(scores)
         self.settings = dict(settings)
 
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """The evaluation stored in a run's folder; also one that Hatchel 0.1 wrote."""
+        path = Path(folder) / FILE
+        if not path.is_file():
+            raise HatchelError(f"{folder}: has no {FILE}; measure the run with `hatchel evaluate {folder}`")
+        found = read_json(path)
+        try:
+            if found.get("version", 0) > VERSION:
+                raise HatchelError(f"{path}: was written by a newer Hatchel; run `hatchel evaluate` again")
+            representations = {k: v for k, v in found.items() if k not in ("version", "settings")}
+            return cls({k: Scores.from_dict(v) for k, v in representations.items()}, found["settings"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise HatchelError(f"{path}: was not written by `hatchel evaluate`; run it again") from None
+
     def __getitem__(self, name: str) -> Scores:
         return self._scores[name]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[str]:
         return iter(self._scores)
 
     def __len__(self) -> int:
@@ -88,7 +73,8 @@ class Evaluation(Mapping[str, Scores]):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return {"settings": self.settings, **{name: scores.to_dict() for name, scores in self.items()}}
+        scores = {name: scores.to_dict() for name, scores in self.items()}
+        return {"version": VERSION, "settings": self.settings, **scores}
 
     def to_json(self) -> str:
         """The dictionary as JSON text."""
@@ -96,92 +82,175 @@ class Evaluation(Mapping[str, Scores]):
 
     def table(self) -> str:
         """Plain text, a block for each representation."""
-        head = ", ".join(f"{k}={v}" for k, v in self.settings.items())
+        head = ", ".join(f"{k}={v}" for k, v in self.settings.items() if k in ("steps", "items", "seed"))
         return "\n\n".join([head, *(f"[{name}]\n{scores.table()}" for name, scores in self.items())])
 
 
-def encodings(run: TrainedRun, items: int = ITEMS, seed: int = 0, layers: bool = False) -> Encodings:
-    """Encode up to `items` items of the run's data, drawn without replacement."""
-    data, model = run.data, run.model
-    count = min(items, len(data))
-    chosen = np.sort(np.random.default_rng(seed).choice(len(data), count, replace=False))
-    device = next(model.parameters()).device
-    if device.type == "cpu":
-        keep_memory()  # as training does: the maps of 512 images come and go
-    read = data.reader(str(device))
-    parts: list[list[Posterior]] = [[] for _ in range(run.levels)]
-    inner: dict[str, list[Tensor]] = {}
-    with torch.inference_mode(), progress("encoding", count) as advance:
-        for part in torch.from_numpy(chosen).split(512):
-            advance(len(part))
-            q, encoded = model.encode(read(part), run.steps)
-            for level, posteriors in enumerate(parts):
-                above = model.latent.posterior(encoded.parameters, run.steps, level) if level else q
-                posteriors.append(above.map_tensors(Tensor.cpu))
-            for name, feature in encoded.features.items() if layers else ():
-                inner.setdefault(name, []).append(feature.flatten(2).mean(2) if feature.ndim > 2 else feature)
-        return Encodings(
-            items=chosen,
-            levels=tuple(_codes(posteriors, seed, level) for level, posteriors in enumerate(parts)),
-            layers={name: torch.cat(features).cpu().numpy() for name, features in inner.items()},
-        )
+def evaluate(
+    run: TrainedRun,
+    which: str | Sequence[str | Metric] = "all",
+    *,
+    items: int = ITEMS,
+    bootstrap: int | None = None,
+    seed: int = 0,
+    layers: bool = False,
+    store: bool = True,
+) -> Evaluation:
+    """Every metric on means, samples, levels and (if asked) the encoder's layers, read from RUN/evaluation.json.
 
-
-def _codes(posteriors: Sequence[Posterior], seed: int, level: int) -> Codes:
-    noise = generator(seed, "evaluation", level)
-    mean, sample = (
-        torch.cat(c).numpy() for c in ([q.mean for q in posteriors], [q.rsample(noise) for q in posteriors])
-    )
-    std = torch.cat([q.variance.sqrt() for q in posteriors]).numpy()
-    found = [q.clusters() for q in posteriors]
-    clusters = [c for c in found if c is not None]
-    real, correlations = posteriors[0].layout.real, posteriors[0].noise
-    if len(real) == mean.shape[1]:
-        return Codes(mean, std, sample, noise=None if correlations is None else correlations.numpy())
-    return Codes(
-        mean,
-        None,
-        sample,
-        clusters=torch.cat(clusters).numpy() if clusters else None,
-        real=Codes(mean[:, real], std[:, real], sample[:, real]) if real else None,
-    )
-
-
-def probes(run: TrainedRun, found: Encodings, seed: int = 0) -> dict[str, Probe]:
-    """A probe for each representation: posterior means, samples, further levels, and the encoder's layers.
-
-    A latent with discrete variables also has `coordinates`: its real coordinates alone, whose deviations are known.
+    What is not there yet is measured and, with `store`, added to it. `bootstrap`: replicates at most for 95 %
+    intervals, 0 for none; by default the intervals that are stored, or as many replicates as each metric's own policy
+    says. What a representation lacks for a metric (factors, deviations, reconstructions) is listed with the reason.
     """
-    data = run.data
-    factors = data.factors(found.items)
-    names = data.space.names if data.space is not None else None
-    declared = False if factors is not None else None
+    given = list(Metric.members()) if which == "all" else which.split(",") if isinstance(which, str) else which
+    chosen = [from_dict(Metric, w.strip() if isinstance(w, str) else w, "which") for w in given]
+    kept = StoredScores(run, items=items, seed=seed, layers=layers, store=store)
+    scores = {name: kept.measure(name, chosen, bootstrap, strict=which != "all") for name in kept.representations}
+    return Evaluation(scores, kept.settings)
 
-    def full(codes: Codes, level: int, features: Mapping[str, NDArray[Any]] | None = None) -> Probe:
-        return Probe(
-            codes.mean,
-            factors,
-            names=names,
-            continuous=declared,
-            samples=codes.sample,
-            std=codes.std,
-            noise=codes.noise,
-            features=features,
-            clusters=codes.clusters,
-            images=run_images(run, found.items[:PICTURES], level),
-            seed=seed,
-        )
 
-    def plain(codes: NDArray[Any], std: NDArray[Any] | None = None, samples: NDArray[Any] | None = None) -> Probe:
-        return Probe(codes, factors, names=names, continuous=declared, std=std, samples=samples, seed=seed)
+class StoredScores:
+    """The codes and scores of a run as they are stored; what is asked for and not there yet is measured and added."""
 
-    first = found.levels[0]
-    result = {"mean": full(first, 0, dict(found.layers) or None), "sample": plain(first.sample)}
-    if first.real is not None:
-        result["coordinates"] = plain(first.real.mean, first.real.std, first.real.sample)
-    result |= {f"level {i}": full(codes, i) for i, codes in enumerate(found.levels) if i}
-    result |= {f"layer {name}": plain(codes) for name, codes in found.layers.items()}
-    return result
+    def __init__(
+        self, run: TrainedRun, *, items: int = ITEMS, seed: int = 0, layers: bool = False, store: bool = True
+    ) -> None:
+        self.run, self.seed, self.store = run, seed, store
+        self.encoded = encodings(run, items, seed, layers, store)
+        self.settings: dict[str, Any] = {
+            "steps": run.steps, "items": len(self.encoded.items), "seed": seed,
+            "data": run.data.fingerprint, "weights": weights_digest(run), "hatchel": __version__,
+        }  # fmt: skip
+        self._scores = self._stored()
+        self._probes: dict[tuple[str, bool, bool], Probe] = {}
+
+    @property
+    def representations(self) -> list[str]:
+        """Posterior means and samples, further levels, and the encoder's layers.
+
+        A latent with discrete variables also has `coordinates`: its real coordinates alone, whose deviations are known.
+        """
+        first, *more = self.encoded.levels
+        alone = ["coordinates"] if first.real is not None else []
+        levels = [f"level {i}" for i, _ in enumerate(more, 1)]
+        return ["mean", "sample", *alone, *levels, *(f"layer {name}" for name in self.encoded.layers)]
+
+    def probe(self, name: str, factors: bool = True, images: bool = False) -> Probe:
+        """A representation as the metrics read it; `images`: with some reconstructions."""
+        key = name, factors, images
+        if key not in self._probes:
+            self._probes[key] = representation(self.run, self.encoded, name, self.seed, factors, images)
+        return self._probes[key]
+
+    def measure(
+        self, name: str, metrics: Sequence[Metric], bootstrap: int | None = None, strict: bool = False
+    ) -> Scores:
+        """Some metrics of one representation; `strict`: a metric that fails is an error, not one that is left out."""
+        known = self._scores.get(name) or Scores({}, {})
+        scores = {m.variant: known[m.variant] for m in metrics if _enough(known.get(m.variant), m, bootstrap)}
+        reasons = [m.variant for m in metrics if m.variant in known.skipped]
+        skipped = {v: known.skipped[v] for v in reasons if not strict or known.skipped[v].startswith("needs ")}
+        missing = [m for m in metrics if m.variant not in scores and m.variant not in skipped]
+        with progress("measuring", len(missing)) as advance:
+            for metric in missing:
+                reads = {*metric.needs, *metric.also_needs.values()}
+                probe = self.probe(name, "factors" in reads, "images" in reads)
+                reason = metric.missing(probe)
+                try:
+                    if reason:
+                        skipped[metric.variant] = f"needs {reason}"
+                    else:
+                        scores[metric.variant] = metric.score(probe, self.seed, bootstrap)
+                except HatchelError as error:
+                    if strict:
+                        raise
+                    skipped[metric.variant] = str(error)
+                advance(1)
+        if missing:
+            self._add(name, Scores(scores, skipped))
+        order = [m.variant for m in metrics]
+        return Scores({v: scores[v] for v in order if v in scores}, {v: skipped[v] for v in order if v in skipped})
+
+    def information(self, level: int = 0) -> Score | None:
+        """I(x;z), TC and I(x;z_d) of the real coordinates of a level; None where it has none."""
+        codes = self.encoded.levels[level].coordinates
+        if codes is None:
+            return None
+        name = f"level {level}" if level else "mean" if codes is self.encoded.levels[0] else "coordinates"
+        metric = information_metric(*codes.mean.shape)
+        return self.measure(name, [metric], bootstrap=0)[metric.variant]
+
+    def _stored(self) -> dict[str, Scores]:
+        if not (self.run.folder / FILE).is_file() or has_own_code(self.run):
+            return {}
+        try:
+            found = Evaluation.load(self.run.folder)
+        except HatchelError:  # damaged, or from a newer version: remade
+            return {}
+        return dict(found) if found.settings == self.settings else {}
+
+    def _add(self, name: str, new: Scores) -> None:
+        # Read again just before, since another process may have added scores of its own meanwhile.
+        for other, scores in (self._stored() if self.store else {}).items():
+            self._scores[other] = _merged(self._scores.get(other), scores)
+        self._scores[name] = _merged(self._scores.get(name), new)
+        if not self.store:
+            return
+        order = sorted(self._scores, key=lambda n: (*self.representations, n).index(n))
+        path = self.run.folder / FILE
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_json(path, Evaluation({n: self._scores[n] for n in order}, self.settings).to_dict())
+        except OSError as error:
+            not_stored(self.run.folder, error.strerror or str(error))
+
+
+def information_metric(n: int, dims: int) -> ELBOTerms:
+    """I(x; z_d) of n posteriors; of a thousand dimensions with fewer draws, or it would take minutes."""
+    usual = ELBOTerms()
+    pairs = DENSITIES // dims
+    if usual.draws * min(usual.posteriors, n) <= pairs:
+        return usual
+    draws = min(usual.draws, math.isqrt(pairs))
+    return ELBOTerms(draws, pairs // draws)
+
+
+def representation(
+    run: TrainedRun, found: Encodings, name: str, seed: int = 0, factors: bool = True, images: bool = True
+) -> Probe:
+    """One of a run's representations with its factors, and whatever else is known of it, as the metrics read it."""
+
+    def probe(codes: NDArray[Any], **more: Any) -> Probe:
+        return factor_probe(run, found, codes, seed, **more) if factors else Probe(codes, seed=seed, **more)
+
+    kind, _, which = name.partition(" ")
+    if kind == "layer":
+        return probe(found.layers[which])
+    level = int(which) if kind == "level" else 0
+    codes = found.levels[level]
+    if name == "sample":
+        return probe(codes.sample)
+    if kind == "coordinates":
+        assert codes.real is not None
+        if which == "sample":
+            return probe(codes.real.sample)
+        return probe(codes.real.mean, std=codes.real.std, samples=codes.real.sample)
+    return probe(
+        codes.mean,
+        samples=codes.sample,
+        std=codes.std,
+        noise=codes.noise,
+        features=None if level else dict(found.layers) or None,
+        clusters=codes.clusters,
+        images=run_images(run, found.items[:IMAGES], level) if images else None,
+    )
+
+
+def factor_probe(run: TrainedRun, found: Encodings, codes: NDArray[Any], seed: int = 0, **more: Any) -> Probe:
+    """Codes of the encoded items with their factors, where these are known."""
+    factors, space = run.data.factors(found.items), run.data.space
+    names, continuous = (space.names, False) if space is not None else (None, None)
+    return Probe(codes, factors, names=names, continuous=continuous, seed=seed, **more)
 
 
 def run_images(run: TrainedRun, items: NDArray[np.int64], level: int = 0) -> tuple[NDArray[Any], NDArray[Any]] | None:
@@ -192,24 +261,16 @@ def run_images(run: TrainedRun, items: NDArray[np.int64], level: int = 0) -> tup
     return images / np.float32(255), run.reconstruct(images, level)
 
 
-def evaluate(
-    run: TrainedRun,
-    which: str | Sequence[str | Metric] = "all",
-    *,
-    items: int = ITEMS,
-    bootstrap: int = 0,
-    seed: int = 0,
-    layers: bool = False,
-    store: bool = True,
-) -> Evaluation:
-    """Every metric on means, samples, levels and (if asked) the encoder's layers; stored in RUN/evaluation.json.
+def _enough(score: Score | None, metric: Metric, bootstrap: int | None) -> bool:
+    """Whether a stored score has the interval that is asked for. One's own metrics may have changed since."""
+    if score is None or not type(metric).__module__.startswith("hatchel."):
+        return False
+    wanted = metric.interval.count(bootstrap) if metric.interval else 0
+    return not wanted or score.replicates == wanted or (bootstrap is None and score.replicates > 0)
 
-    What a representation lacks for a metric (factors, deviations, reconstructions) is listed with the reason.
-    """
-    found = encodings(run, items, seed, layers)
-    scores = {name: measure(probe, which, seed, bootstrap) for name, probe in probes(run, found, seed).items()}
-    settings = {"steps": run.steps, "items": len(found.items), "seed": seed, "bootstrap": bootstrap}
-    result = Evaluation(scores, settings)
-    if store:
-        write_json(run.folder / "evaluation.json", result.to_dict())
-    return result
+
+def _merged(old: Scores | None, new: Scores) -> Scores:
+    if old is None:
+        return new
+    scores = {**old, **new}
+    return Scores(scores, {k: v for k, v in {**old.skipped, **new.skipped}.items() if k not in scores})

@@ -1,1 +1,3 @@
-"""The explorer room: a run made ready to be looked at (`exhibit`), served (`server`) or put in a folder (`static`)."""
+"""A run explored in the browser: what the page can ask for (`session`), a server for it (`server`, behind `security`),
+and a folder that needs no server (`static`).
+"""

@@ -1,4 +1,4 @@
-"""Server: a gallery over HTTP, on loopback unless a token guards it."""
+"""Server: a session over HTTP, on loopback unless a token protects it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from starlette.exceptions import HTTPException
 
 from hatchel.core.errors import HatchelError
-from hatchel.explorer.exhibit import BATCH
-from hatchel.explorer.gallery import Gallery
-from hatchel.explorer.guard import WILDCARDS, Application, Guard, message_page
+from hatchel.explorer.errors import RequestError
 from hatchel.explorer.page import asset, page
-from hatchel.explorer.refusal import Refusal
+from hatchel.explorer.security import WILDCARDS, Application, Secured, message_page
+from hatchel.explorer.session import BATCH, Session
 from hatchel.explorer.uploads import BYTES
 
 PORT = 8765
@@ -65,17 +64,17 @@ class Scatter(Asked):
     columns: Annotated[list[Number], Field(min_length=1, max_length=3)]
 
 
-def application(gallery: Gallery, *, host: str = "127.0.0.1", token: str | None = None) -> Application:
-    """The guarded application. The models run in one thread of their own, so that the server always answers."""
+def application(session: Session, *, host: str = "127.0.0.1", token: str | None = None) -> Application:
+    """The application behind its checks. The models run in one thread of their own, so that it always answers."""
     pool = ThreadPoolExecutor(1, thread_name_prefix="explorer", initializer=_one_thread)
     app = FastAPI(title="Hatchel explorer", docs_url=None, redoc_url=None, openapi_url=None)
-    index = page(gallery.about())
+    index = page(session.about())
 
     async def work(call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(pool, call)
 
-    @app.exception_handler(Refusal)
-    async def refused(request: Request, error: Refusal) -> Response:  # pyright: ignore[reportUnusedFunction]
+    @app.exception_handler(RequestError)
+    async def refused(request: Request, error: RequestError) -> Response:  # pyright: ignore[reportUnusedFunction]
         return JSONResponse({"error": str(error)}, error.status)
 
     @app.exception_handler(HatchelError)
@@ -106,32 +105,32 @@ def application(gallery: Gallery, *, host: str = "127.0.0.1", token: str | None 
 
     @app.post("/api/decode")
     async def decode(asked: Decode) -> Response:  # pyright: ignore[reportUnusedFunction]
-        decoded = await work(lambda: gallery.decode(asked.run, asked.level, asked.codes))
+        decoded = await work(lambda: session.decode(asked.run, asked.level, asked.codes))
         if decoded.ndim == 2:
             return JSONResponse(decoded.tolist())
         return Response(decoded.tobytes(), media_type="application/octet-stream")
 
     @app.post("/api/pick")
     async def pick(asked: Pick) -> Response:  # pyright: ignore[reportUnusedFunction]
-        return JSONResponse(await work(lambda: gallery.pick(asked.item)))
+        return JSONResponse(await work(lambda: session.pick(asked.item)))
 
     @app.post("/api/upload")
     async def upload(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
         content = await request.body()
-        return JSONResponse(await work(lambda: gallery.upload(content)))
+        return JSONResponse(await work(lambda: session.upload(content)))
 
     @app.post("/api/scatter")
     async def scatter(asked: Scatter) -> Response:  # pyright: ignore[reportUnusedFunction]
-        return JSONResponse(await work(lambda: gallery.scatter(asked.run, asked.level, asked.columns)))
+        return JSONResponse(await work(lambda: session.scatter(asked.run, asked.level, asked.columns)))
 
     @app.post("/api/picture")
     async def picture(asked: Pick) -> Response:  # pyright: ignore[reportUnusedFunction]
-        found = await work(lambda: gallery.picture(asked.item))
+        found = await work(lambda: session.picture(asked.item))
         if found.ndim == 1:
             return JSONResponse(found.tolist())
         return Response(found.tobytes(), media_type="application/octet-stream")
 
-    return Guard(app, host=host, token=token, limit=LIMIT)
+    return Secured(app, host=host, token=token, limit=LIMIT)
 
 
 def _serve_asset(app: FastAPI, name: str, kind: str) -> None:
@@ -155,11 +154,11 @@ class Listening:
     listener: socket.socket
 
     @classmethod
-    def on(cls, gallery: Gallery, *, host: str = "127.0.0.1", port: int | None = None) -> Listening:
+    def on(cls, session: Session, *, host: str = "127.0.0.1", port: int | None = None) -> Listening:
         """On a host and port; beyond this machine with a new token, which is part of the address."""
         token = None if is_loopback(host) else secrets.token_urlsafe(24)
         listener = listen(host, port)
-        app = application(gallery, host=host, token=token)
+        app = application(session, host=host, token=token)
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, lifespan="off", ws="none"
         )

@@ -13,10 +13,11 @@ import numpy as np
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import whole_folder, writable_folder
-from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.page import asset, page
 from hatchel.explorer.runtime import Runtime
+from hatchel.explorer.session import Session
 from hatchel.export.onnx import write_decoder
+from hatchel.training.run import TrainedRun
 
 EXAMPLES = 300
 """Items that the page holds at most, with their codes and pictures."""
@@ -28,7 +29,7 @@ POLICY = (
 )
 
 
-def ready(folder: Path) -> Path:
+def check_folder(folder: Path) -> Path:
     """A folder that is empty or not there yet, or why it cannot be used, before any work is done."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise HatchelError(f"--static {folder}: is already there; remove it, or name a new folder")
@@ -36,17 +37,17 @@ def ready(folder: Path) -> Path:
     return folder
 
 
-def write_static(gallery: Gallery, folder: Path, runtime: Runtime) -> Path:
+def write_static(session: Session, folder: Path, runtime: Runtime) -> Path:
     """Write index.html and all it needs; it can be opened from disk or put on any static host."""
-    ready(folder)
-    models = [[_decoder(e.run, level) for level in range(len(e.spaces))] for e in gallery.exhibits]
-    examples = _examples(gallery)
-    about = _about(gallery, examples)
+    check_folder(folder)
+    models = [[_decoder(e.run, level) for level in range(len(e.spaces))] for e in session.runs]
+    examples = _examples(session)
+    about = _about(session, examples)
     if folder.exists():
         folder.rmdir()
     with whole_folder(folder) as draft:
         write_runtime(draft / "runtime.js", runtime)
-        encoded = [gallery.pick(item) | {"item": n} for n, item in enumerate(examples)]
+        encoded = [session.pick(item) | {"item": n} for n, item in enumerate(examples)]
         _script(draft / "models.js", models=models)
         _script(draft / "examples.js", examples=packed(json.dumps(encoded, allow_nan=False).encode()))
         for name in ("explorer.js", "explorer.css", "local.js", "NOTICE.txt"):
@@ -70,7 +71,7 @@ def packed(content: bytes) -> str:
     return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode("ascii")
 
 
-def _decoder(run: Any, level: int) -> str:
+def _decoder(run: TrainedRun, level: int) -> str:
     with tempfile.TemporaryDirectory() as place:
         return packed(write_decoder(run, Path(place) / "decoder.onnx", level).read_bytes())
 
@@ -79,21 +80,21 @@ def _script(path: Path, **values: Any) -> None:
     path.write_text(f"Object.assign((window.HATCHEL ??= {{}}), {json.dumps(values)});\n", encoding="utf-8")
 
 
-def _examples(gallery: Gallery) -> list[int]:
+def _examples(session: Session) -> list[int]:
     """Numbers of the items that the page holds: the one it starts with, then a spread of those that were encoded."""
-    each = sum(int(np.prod(e.run.shape)) + 12 * len(e.spaces) * e.run.spec.latent.width for e in gallery.exhibits)
-    count = min(EXAMPLES, max(2, SPACE // each), len(gallery.points))
-    spread = gallery.points[np.linspace(0, len(gallery.points) - 1, count).astype(np.int64)]
-    return list(dict.fromkeys([gallery.start, *gallery.collection.items[spread].tolist()]))
+    each = sum(int(np.prod(e.run.shape)) + 12 * len(e.spaces) * e.run.spec.latent.width for e in session.runs)
+    count = min(EXAMPLES, max(2, SPACE // each), len(session.points))
+    spread = session.points[np.linspace(0, len(session.points) - 1, count).astype(np.int64)]
+    return list(dict.fromkeys([session.start, *session.items[spread].tolist()]))
 
 
-def _about(gallery: Gallery, examples: list[int]) -> dict[str, Any]:
-    """What the page is told, its items numbered anew."""
-    about = gallery.about()
-    found = gallery.collection.data.factors(examples)
+def _about(session: Session, examples: list[int]) -> dict[str, Any]:
+    """What the page needs, its items numbered anew."""
+    about = session.about()
+    found = session.data.factors(examples)
     for k, factor in enumerate(about["factors"]):
         assert found is not None
         factor["of"] = found[:, k].tolist()
     numbers = list(range(len(examples)))
-    among = f"examples from {gallery.collection.data.name}"
+    among = f"examples from {session.data.name}"
     return about | {"count": len(examples), "start": 0, "points": numbers, "among": among}

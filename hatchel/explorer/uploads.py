@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from hatchel.explorer.refusal import Refusal
+from hatchel.explorer.errors import RequestError
 
 BYTES = 8 << 20
 """A larger file is refused before it is read."""
@@ -22,28 +22,28 @@ Pixels = NDArray[np.uint8]
 
 
 def opened(content: bytes) -> Image.Image:
-    """The picture in some bytes as RGB, upright, transparent parts black; or a refusal."""
+    """The picture in some bytes as RGB, upright, transparent parts black; or an error."""
     if not content:
-        raise Refusal(400, "the upload is empty; choose an image file")
+        raise RequestError(400, "the upload is empty; choose an image file")
     if len(content) > BYTES:
-        raise Refusal(413, f"the file is larger than {BYTES >> 20} MB; choose a smaller image")
+        raise RequestError(413, f"the file is larger than {BYTES >> 20} MB; choose a smaller image")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is lower
             with Image.open(io.BytesIO(content), formats=FORMATS) as image:
                 if image.width * image.height > PIXELS:
-                    raise Refusal(413, f"{image.width} x {image.height} is too large; at most {PIXELS:,} pixels")
+                    raise RequestError(413, f"{image.width} x {image.height} is too large; at most {PIXELS:,} pixels")
                 image.verify()
             # verify() leaves the picture unusable, and does not look at the pixels themselves.
             with Image.open(io.BytesIO(content), formats=FORMATS) as image:
                 image.load()
                 upright = ImageOps.exif_transpose(image).convert("RGBA")
     except UnidentifiedImageError:
-        raise Refusal(415, f"this is not an image that can be read; give one of {', '.join(FORMATS)}") from None
+        raise RequestError(415, f"this is not an image that can be read; give one of {', '.join(FORMATS)}") from None
     except Image.DecompressionBombError:
-        raise Refusal(413, f"the image is too large; at most {PIXELS:,} pixels") from None
+        raise RequestError(413, f"the image is too large; at most {PIXELS:,} pixels") from None
     except (OSError, SyntaxError, ValueError, EOFError, IndexError, KeyError, TypeError, MemoryError) as error:
-        raise Refusal(422, f"the image is broken or cut short ({error}); save it again as PNG") from None
+        raise RequestError(422, f"the image is broken or cut short ({error}); save it again as PNG") from None
     black = Image.new("RGBA", upright.size, (0, 0, 0, 255))
     return Image.alpha_composite(black, upright).convert("RGB")
 
@@ -51,7 +51,7 @@ def opened(content: bytes) -> Image.Image:
 def fitted(image: Image.Image, shape: tuple[int, ...]) -> Pixels:
     """The largest centred part of the right proportions, resized: (H, W, C) for a run's (C, H, W)."""
     if len(shape) != 3 or shape[0] not in (1, 3):
-        raise Refusal(422, f"pictures cannot be fitted to this run's items of shape {shape}; pick an item instead")
+        raise RequestError(422, f"pictures cannot be fitted to this run's items of shape {shape}; pick an item instead")
     channels, height, width = shape
     small = ImageOps.fit(image.convert("RGB" if channels == 3 else "L"), (width, height), Image.Resampling.LANCZOS)
     return np.asarray(small, dtype=np.uint8).reshape(height, width, channels)

@@ -1,1 +1,1 @@
-"""Room: export. A run's networks in the formats of other programs, each checked by running it."""
+"""A run's encoder and decoder for other programs (ONNX, safetensors, the Hub), each file checked by running it."""

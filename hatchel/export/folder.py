@@ -1,4 +1,4 @@
-"""Exported: what an export wrote, and the folder it goes to, of which nothing foreign is overwritten."""
+"""The folder that an export is written to, of which nothing foreign is overwritten."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hatchel.core.files import whole_folder, writable_folder
 from hatchel.training.checkpoint import Description
 from hatchel.training.run import TrainedRun
 
-OWN = {"encoder.onnx", "decoder.onnx", "encoder.pt", "decoder.pt", "config.json", "model.safetensors"}
+OWN = {"encoder.onnx", "decoder.onnx", "config.json", "model.safetensors"}
 """Names an export writes. Not README.md: people edit a model card, so that one is replaced only by force."""
 
 

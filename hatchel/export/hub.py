@@ -1,4 +1,4 @@
-"""Hub: the layout of the Hugging Face Hub: config.json, model.safetensors and a model card filled from the run."""
+"""The layout of the Hugging Face Hub: config.json, model.safetensors and a model card filled from the run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 import yaml
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import read_json, write_text
+from hatchel.core.files import write_text
 from hatchel.core.version import __version__
+from hatchel.evaluation.codes import weights_digest
+from hatchel.evaluation.evaluation import FILE, Evaluation
 from hatchel.export.folder import Exported, export_folder
 from hatchel.export.safetensors import WEIGHTS, write_files
 from hatchel.training.run import TrainedRun
@@ -30,7 +32,7 @@ def write(run: TrainedRun, folder: Path, force: bool = False) -> Exported:
 def push(folder: Path, name: str, private: bool = True) -> str:
     """Upload an export's three files to the model NAME (`me/my-model`) of the Hub; its address.
 
-    A model that is not there yet is made, private unless told otherwise. Who uploads is whoever `hf auth login` says.
+    A model that is not there yet is made, private by default. Who uploads is whoever `hf auth login` says.
     """
     hub = hub_library()
     try:
@@ -102,24 +104,21 @@ def _argument(run: TrainedRun) -> str:
 
 
 def _scores(run: TrainedRun) -> list[str]:
-    path = run.folder / "evaluation.json"
-    if not path.is_file():
+    if not (run.folder / FILE).is_file():
         return ["Not measured."]
-    found = read_json(path)
-    try:
-        settings, scores = found["settings"], found["mean"]["scores"]
-        lines = [
-            f"Of the posterior means of {settings['items']} items, after {settings['steps']} steps, "
-            f"seed {settings['seed']}.\n",
-            "| Metric | Value | 95 % interval |",
-            "|---|---|---|",
-        ]
-        for name, score in scores.items():
-            interval = score["interval"]
-            spread = f"{interval['low']:.4f} to {interval['high']:.4f}" if interval else "not computed"
-            lines.append(f"| {_cell(name)} | {score['value']:.4f} | {spread} |")
-    except (KeyError, TypeError):
-        raise HatchelError(f"{path}: was not written by `hatchel evaluate`; run it again") from None
+    found = Evaluation.load(run.folder)
+    if found.settings["steps"] != run.steps or found.settings.get("weights", "") not in ("", weights_digest(run)):
+        return ["Not measured in this state: the scores that are stored are of other weights."]
+    lines = [
+        f"Of the posterior means of {found.settings['items']} items, after {run.steps} steps, "
+        f"seed {found.settings['seed']}.\n",
+        "| Metric | Value | 95 % interval |",
+        "|---|---|---|",
+    ]
+    for name, score in found["mean"].items():
+        ends = score.interval
+        spread = f"{ends.low:.4f} to {ends.high:.4f}" if ends else "not computed"
+        lines.append(f"| {_cell(name)} | {score.value:.4f} | {spread} |")
     return lines
 
 

@@ -13,43 +13,45 @@ from typing import Any
 import torch
 
 from hatchel.core.errors import HatchelError
+from hatchel.export.endpoints import DecoderEndpoint, EncoderEndpoint, Endpoint
 from hatchel.export.folder import Exported, export_folder
-from hatchel.export.halves import DecoderHalf, EncoderHalf, Half
 from hatchel.training.run import TrainedRun
 
 
 def write(run: TrainedRun, folder: Path, level: int = 0, force: bool = False) -> Exported:
     """FOLDER/encoder.onnx and decoder.onnx."""
     with export_folder(run, folder, force) as draft:
-        worst = max(write_half(half(run, level), draft / f"{half.noun}.onnx") for half in (EncoderHalf, DecoderHalf))
+        worst = max(
+            write_endpoint(kind(run, level), draft / f"{kind.noun}.onnx") for kind in (EncoderEndpoint, DecoderEndpoint)
+        )
     return Exported((folder / "encoder.onnx", folder / "decoder.onnx"), worst)
 
 
 def write_decoder(run: TrainedRun, path: Path, level: int = 0) -> Path:
     """One file: `z` float32 (n, D) -> `image` (n, C, H, W), or `row` float64 (n, F) in the data's units; n is free."""
-    write_half(DecoderHalf(run, level), path)
+    write_endpoint(DecoderEndpoint(run, level), path)
     return path
 
 
 def write_encoder(run: TrainedRun, path: Path, level: int = 0) -> Path:
     """One file: `image` float32 (n, C, H, W) in [0, 1], or `row` float64 (n, F) -> `mean` and `std`, (n, D)."""
-    write_half(EncoderHalf(run, level), path)
+    write_endpoint(EncoderEndpoint(run, level), path)
     return path
 
 
-def write_half(half: Half, path: Path) -> float:
-    """Write one half and run the file; how far its outputs are from the run's. Nothing is left where that is far."""
+def write_endpoint(endpoint: Endpoint, path: Path) -> float:
+    """Write one file and run it; how far its outputs are from the run's. Nothing is left where that is far."""
     onnx, runtime = _modules()
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        onnx.save(_graph(half), str(draft))
+        onnx.save(_graph(endpoint), str(draft))
         onnx.checker.check_model(str(draft), full_check=True)
         session = runtime.InferenceSession(str(draft), providers=["CPUExecutionProvider"])
-        worst = half.difference(lambda given: session.run(None, {half.input: given}), path.name)
+        worst = endpoint.difference(lambda given: session.run(None, {endpoint.input: given}), path.name)
         draft.replace(path)
     except _Refused as reason:
-        raise HatchelError(f"{path.name}: this run's {half.noun} cannot be written as ONNX ({reason})") from reason
+        raise HatchelError(f"{path.name}: this run's {endpoint.noun} cannot be written as ONNX ({reason})") from reason
     except OSError as error:
         raise HatchelError(f"{path}: cannot be written ({error.strerror})") from None
     finally:
@@ -61,12 +63,12 @@ class _Refused(Exception):
     pass
 
 
-def _graph(half: Half) -> Any:
+def _graph(endpoint: Endpoint) -> Any:
     try:
         with _quiet():
             program: Any = torch.onnx.export(
-                half.eval(),
-                (half.example(3),),
+                endpoint.eval(),
+                (endpoint.example(3),),
                 dynamo=True,
                 dynamic_shapes=({0: torch.export.Dim("n")},),
                 verbose=False,
@@ -78,14 +80,14 @@ def _graph(half: Half) -> Any:
         node.ClearField("metadata_props")
     if not model.graph.input[0].type.tensor_type.shape.dim[0].dim_param:
         raise _Refused("its code fixes the number of items: write x.shape[0] in place of len(x)")
-    _rename(model.graph, half)
+    _rename(model.graph, endpoint)
     return model
 
 
-def _rename(graph: Any, half: Half) -> None:
+def _rename(graph: Any, endpoint: Endpoint) -> None:
     """Name what goes in and out; torch would too, but not look whether an inner value already has that name."""
     ends = [value.name for value in (*graph.input, *graph.output)]
-    names = dict(zip(ends, (half.input, *half.outputs), strict=True))
+    names = dict(zip(ends, (endpoint.input, *endpoint.outputs), strict=True))
 
     def named(name: str) -> str:
         return names.get(name) or (f"{name}_inner" if name in names.values() else name)

@@ -12,12 +12,11 @@ from safetensors.torch import save_file
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import updated
+from hatchel.export.endpoints import DecoderEndpoint, EncoderEndpoint
 from hatchel.export.folder import Exported, export_folder
-from hatchel.export.halves import DecoderHalf, EncoderHalf
 from hatchel.training.checkpoint import Description
 from hatchel.training.loop import choose_device
 from hatchel.training.run import TrainedRun
-from hatchel.training.spec import build
 
 WEIGHTS = "model.safetensors"
 
@@ -42,7 +41,7 @@ def read(folder: str | Path, device: str = "cpu") -> TrainedRun:
             steps = int((file.metadata() or {}).get("steps", 0))
     except (SafetensorError, OSError, ValueError) as error:
         raise HatchelError(f"{path}: is damaged ({error}); export the run again") from None
-    model = build(description.spec, description.shape).model
+    model = description.spec.build(description.shape).model
     own = model.state_dict()
     strange = sorted(set(own) ^ set(weights)) or [k for k in own if own[k].shape != weights[k].shape]
     if strange:
@@ -62,8 +61,8 @@ def write_files(run: TrainedRun, draft: Path) -> float:
     again = read(draft)
     worst = 0.0
     for level in range(run.levels):
-        for half in (EncoderHalf, DecoderHalf):
-            worst = max(worst, half(run, level).difference(half(again, level).expected, f"{half.noun} read back"))
+        for kind in (EncoderEndpoint, DecoderEndpoint):
+            worst = max(worst, kind(run, level).difference(kind(again, level).expected, f"{kind.noun} read back"))
     return worst
 
 

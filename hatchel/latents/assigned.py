@@ -150,7 +150,6 @@ class AssignedPosterior(Posterior):
         return torch.cat([self.normal.rsample(generator), self.classes], 1)
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
-        """Sum over the coordinates; log p_d for the class."""
         total = self.normal.log_prob(z, self._coordinates(block))
         return total + _log_mass(z[:, self.dim :], self.classes) if self.dim in block else total
 

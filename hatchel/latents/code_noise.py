@@ -56,7 +56,6 @@ class CodeNoise(Latent):
 
     @property
     def decoder_width(self) -> int:
-        """Code and noise."""
         return self.width + self.noise
 
     def build(self) -> LatentModule:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Collection
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -34,10 +35,12 @@ class Temperature(Spec):
 
     @classmethod
     def coerce(cls, value: Any) -> Any:
-        """A number stays what it is."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             return super().coerce(value)
         return cls(value)
+
+    def shortened(self, steps: int, of: int, keep: Collection[str] = (), path: str = "") -> Self:
+        return self if self.end is None else super().shortened(steps, of, keep, path)
 
     def at(self, step: int | None) -> float:
         """lambda at a step; None is where the schedule ends."""

@@ -31,7 +31,6 @@ class Ladder(Latent):
     """The decoder reads the lowest layer, p(x|z_1) as in the paper, or all."""
 
     def check(self) -> None:
-        """A ladder has rungs."""
         if len(self.layers) < 2:
             raise HatchelError(f"layers: a ladder has at least two, e.g. 10,5; got {len(self.layers)}")
 
@@ -41,7 +40,6 @@ class Ladder(Latent):
 
     @property
     def decoder_width(self) -> int:
-        """The lowest layer's, or all."""
         return self.layers[0] if self.reads == "bottom" else self.width
 
     def build(self) -> LatentModule:

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Positive, Spec
-from hatchel.data.columns import Column
+from hatchel.data.table import TableColumn
 
 
 class LikelihoodModule(nn.Module, ABC):
@@ -44,7 +44,6 @@ class Bernoulli(Likelihood):
     """
 
     def build(self) -> LikelihoodModule:
-        """No parameters."""
         return BernoulliModule()
 
 
@@ -52,7 +51,6 @@ class BernoulliModule(LikelihoodModule):
     """See `Bernoulli`."""
 
     def log_prob(self, output: Tensor, x: Tensor) -> Tensor:
-        """log p(x|z), (B,)."""
         # One fused pass each way. softplus(l) - x l, or a Function with its own backward, came out no faster
         # ((256, 1, 64, 64), one core: 8.0, 9.0 and 7.5 ms of a step of some 600).
         return -_per_item(F.binary_cross_entropy_with_logits(output, x, reduction="none"))
@@ -74,7 +72,6 @@ class Gaussian(Likelihood):
     "Learn one sigma for all values together with the networks."
 
     def build(self) -> LikelihoodModule:
-        """Owns log sigma if it is learned."""
         return GaussianModule(math.log(self.sigma), self.learned)
 
 
@@ -88,13 +85,11 @@ class GaussianModule(LikelihoodModule):
         _hold(self, torch.tensor(log_sigma), learned)
 
     def log_prob(self, output: Tensor, x: Tensor) -> Tensor:
-        """log p(x|z), (B,)."""
         squares = _per_item(F.mse_loss(output, x, reduction="none"))
         constant = x.shape[1:].numel() * (self.log_sigma + 0.5 * math.log(2 * math.pi))
         return -0.5 * (-2 * self.log_sigma).exp() * squares - constant
 
     def mean(self, output: Tensor) -> Tensor:
-        """The output itself."""
         return output
 
 
@@ -105,7 +100,6 @@ class Laplace(Likelihood):
     "Mean absolute deviation of every value."
 
     def build(self) -> LikelihoodModule:
-        """No parameters."""
         return LaplaceModule(self.scale)
 
 
@@ -117,12 +111,10 @@ class LaplaceModule(LikelihoodModule):
         self.scale = scale
 
     def log_prob(self, output: Tensor, x: Tensor) -> Tensor:
-        """log p(x|z), (B,)."""
         distances = _per_item(F.l1_loss(output, x, reduction="none"))
         return -distances / self.scale - x.shape[1:].numel() * math.log(2 * self.scale)
 
     def mean(self, output: Tensor) -> Tensor:
-        """The output itself."""
         return output
 
 
@@ -138,7 +130,6 @@ class ContinuousBernoulli(Likelihood):
     """
 
     def build(self) -> LikelihoodModule:
-        """No parameters."""
         return ContinuousBernoulliModule()
 
 
@@ -146,12 +137,10 @@ class ContinuousBernoulliModule(LikelihoodModule):
     """See `ContinuousBernoulli`."""
 
     def log_prob(self, output: Tensor, x: Tensor) -> Tensor:
-        """log p(x|z), (B,)."""
         u = output.abs() / 2
         return _per_item((x - 0.5) * output - _log_sinh_ratio(u))
 
     def mean(self, output: Tensor) -> Tensor:
-        """The mean of the density, which differs from sigmoid(l)."""
         u = output / 2
         small = u.abs() < NEAR
         far = torch.where(small, NEAR, u)
@@ -181,20 +170,18 @@ class Columns(Likelihood):
     (one-hot) has as many outputs as classes, read by a softmax.
     """
 
-    columns: tuple[Column, ...] = ()
+    columns: tuple[TableColumn, ...] = ()
     "The table's columns, in their order; empty: to be filled in from the data."
     learned: bool = False
     "Learn a sigma for each gaussian column; otherwise all are 1 (a table's numbers are scaled to variance 1)."
 
     def check(self) -> None:
-        """The width of each column fits its kind."""
         for column in self.columns:
             if (column.width == 1) == (column.kind_of == "categorical"):
                 kind, wanted = column.kind_of, "more than 1" if column.kind_of == "categorical" else "1"
                 raise HatchelError(f"columns: {column.name!r} is {kind} and has width {column.width}; set {wanted}")
 
     def build(self) -> LikelihoodModule:
-        """Owns a log sigma for each gaussian column if they are learned."""
         if not self.columns:
             raise HatchelError("likelihood=columns knows no columns. Train on a table, or set likelihood.columns")
         return ColumnsModule(self.columns, self.learned)
@@ -207,7 +194,7 @@ class ColumnsModule(LikelihoodModule):
     numbers: Tensor
     bits: Tensor
 
-    def __init__(self, columns: tuple[Column, ...], learned: bool) -> None:
+    def __init__(self, columns: tuple[TableColumn, ...], learned: bool) -> None:
         super().__init__()
         starts = [sum(c.width for c in columns[:i]) for i in range(len(columns))]
         places = {kind: [s for s, c in zip(starts, columns, strict=True) if c.kind_of == kind] for kind in KINDS}
@@ -218,7 +205,6 @@ class ColumnsModule(LikelihoodModule):
         _hold(self, torch.zeros(len(self.numbers)), learned)
 
     def log_prob(self, output: Tensor, x: Tensor) -> Tensor:
-        """log p(x|z), (B,)."""
         if x.shape[1:] != (self.width,):
             raise HatchelError(
                 f"likelihood.columns: the columns take {self.width} values, the data have {x.shape[1:].numel()}"

@@ -127,7 +127,6 @@ class MixedPrior(Prior):
         return self.parameters.logits[self.layout.discrete.index(site)].log_softmax(0).to(like)
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
-        """log N(z_block; 0, Sigma_block) and the Concrete density with the prior's class probabilities."""
         numbers = tuple(self.layout.numbers[s] for s in block if s in self.layout.numbers)
         total = self._log_normal(z[:, self.layout.real], numbers) if numbers else z.new_zeros(z.shape[0])
         for s in (s for s in block if s not in self.layout.numbers):

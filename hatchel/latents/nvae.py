@@ -33,7 +33,6 @@ class Nvae(Latent):
     """Of the state."""
 
     def check(self) -> None:
-        """Groups have a side and a number of variables, and grids grow."""
         if not self.sides or len(self.sides) != len(self.variables):
             raise HatchelError(
                 f"variables: one number for each of the {len(self.sides)} sides, got {len(self.variables)}"
@@ -62,7 +61,6 @@ class Nvae(Latent):
 
     @property
     def decoder_width(self) -> int:
-        """The values of the last state."""
         return self.channels * self.sides[-1] ** 2
 
     def build(self) -> LatentModule:

@@ -48,7 +48,6 @@ class ScaledHierarchy(Latent):
 
     @property
     def decoder_width(self) -> int:
-        """The code and the level's embedding."""
         return 2 * self.over.dim
 
     def build(self) -> LatentModule:

@@ -148,7 +148,7 @@ class TopDownPosterior(Posterior):
         return torch.cat(parts, 1)[:, list(block)].sum(1)
 
     def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
-        """Every code's way down under every posterior: the network reads all R B pairs."""
+        """The network reads all R B pairs of a code and a posterior."""
         rows, columns = z.shape[0], self.parameters.shape[0]
         states, own = self.network.states(z), self._own()
         sites: list[Tensor] = []

@@ -1,4 +1,4 @@
-"""Anchor VAE: some coordinates rewarded for what they say."""
+"""Anchor VAE: some coordinates rewarded for their information about the data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class AnchorVAE(Method):
     weight: NonNegative = 1.0
     """lambda."""
     anchors: tuple[int, ...] = (0, 1)
-    """The coordinates that should say much about the data."""
+    """The coordinates that should be informative about the data."""
     by: Density = MSS()
     """How log q(z_a) is estimated."""
 

@@ -38,7 +38,6 @@ class CascadeVAE(Method):
     """Steps before classes are assigned."""
 
     def check(self) -> None:
-        """The cascade opens, and one class says nothing."""
         if self.high < self.low:
             raise HatchelError(f"high: must be at least low, got {self.high:g} and {self.low:g}")
         if self.classes == 1:
@@ -50,6 +49,5 @@ class CascadeVAE(Method):
         return {"rec": Reconstruction(), "kl": self.low * KL(), "closed": (self.high - self.low) * closed}
 
     def parts(self) -> Parts:
-        """With a class where one is wanted."""
         over = Diagonal(self.dim)
         return {"latent": Assigned(over, self.classes, self.balance, self.warmup) if self.classes else over}

@@ -20,7 +20,7 @@ class ControlVAE(Method):
     }
 
     weight: PI = PI(target=18.0)
-    """The controller: weight.target is the set point in nats, reached after weight.steps; weight.kp and .ki: gains."""
+    """The controller."""
 
     def terms(self) -> Terms:
         """Eqs. 7-8 of the paper."""

@@ -18,10 +18,7 @@ class DynamicVAE(Method):
     shorthands = {name: (f"weight.{name}",) for name in SAME} | {"beta": ("weight.initial", "weight.high")}
 
     weight: IncrementalPI = IncrementalPI()
-    """The controller: weight.target is the last set point in nats (20 on dSprites), weight.initial is beta(0).
-
-    Its gains are Wu et al. 2023's; the method's own code has weight.ki 0.005.
-    """
+    """The controller, with Wu et al. 2023's gains (the authors' code has ki 0.005); target 20 is for dSprites."""
 
     def terms(self) -> Terms:
         """The paper's incremental PI algorithm."""

@@ -46,7 +46,6 @@ class HFVAE(Method, kind="hf_vae"):
     """How log q(z) is estimated: Eq. 13 of the paper."""
 
     def latent(self) -> Mixed:
-        """The groups."""
         groups = self.groups or _two_groups(self.style, self.classes)
         return Mixed(groups, self.prior, self.temperature)
 
@@ -87,11 +86,9 @@ class BetaSVAE(Method, kind="beta_svae"):
     """Of the relaxed classes, a number or a schedule."""
 
     def terms(self) -> Terms:
-        """beta-VAE's."""
         return {"rec": Reconstruction(), "kl": self.beta * KL()}
 
     def parts(self) -> Parts:
-        """As for HFVAE."""
         latent = Mixed(self.groups or _two_groups(self.style, self.classes), temperature=self.temperature)
         return {"latent": latent, "optimizer": Adam(lr=1e-3), "batch_size": 512}
 

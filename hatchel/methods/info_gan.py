@@ -19,7 +19,7 @@ class InfoGAN(Method, kind="info_gan"):
     """-log D(G(n,c)) - lambda I(c;G(n,c)), c a code and n noise; the representation is the mean of Q(c|x).
 
     Encoder: Q; decoder: G, whose mean image is the item. The paper's Q shares all layers but the last with D. Here D is
-    a critic with layers of its own (`trunk`): what D learns must not move Q, or no gradient of one game could be kept
+    a critic with layers of its own: what D learns must not move Q, or no gradient of one game could be kept
     out of the other.
     """
 
@@ -38,8 +38,6 @@ class InfoGAN(Method, kind="info_gan"):
     """Of the coordinates of c."""
     critic: Critic = Discriminator()
     """The discriminator."""
-    trunk: Literal["own"] = "own"
-    """Layers of the discriminator: its own (the paper shares Q's)."""
 
     def terms(self) -> Terms:
         """Eq. 6 of the paper, with the non-saturating loss."""

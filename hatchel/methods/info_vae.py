@@ -28,7 +28,6 @@ class InfoVAE(Method):
     """Of the MMD."""
 
     def check(self) -> None:
-        """Both weights must be penalties."""
         if self.a > 1 or self.a + self.l < 1:
             raise HatchelError(
                 f"a, l: the weights 1 - a = {1 - self.a:g} and a + l - 1 = {self.a + self.l - 1:g} must not be negative"

@@ -30,5 +30,4 @@ class LadderVAE(Method):
         return {"rec": Reconstruction(), "kl": Ramp(0.0, 1.0, self.warmup) * KL()}
 
     def parts(self) -> Parts:
-        """Encoder and latent have the same layers."""
         return {"latent": Ladder(self.layers, reads=self.reads), "encoder": LadderEncoder(self.layers)}

@@ -30,7 +30,6 @@ class NvaeLite(Method, kind="nvae_lite"):
         return {"rec": Reconstruction(), "kl": Ramp(0.0, 1.0, self.warmup) * KL()}
 
     def parts(self) -> Parts:
-        """Both ends know the groups' grids."""
         latent = Nvae(self.sides, self.variables, self.channels)
         encoder = Residual(self.channels, latent.maps)
         return {"latent": latent, "encoder": encoder, "decoder": ResidualDecoder(self.channels, latent.state)}

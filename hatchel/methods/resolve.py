@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hatchel.core.errors import HatchelError, unknown
-from hatchel.core.spec import Spec, changed, from_dict, shortened, to_dict, updated
+from hatchel.core.spec import Spec, changed, from_dict, to_dict, updated
 from hatchel.data.source import Source
 from hatchel.methods.method import Method
 from hatchel.training.spec import RunSpec
@@ -119,7 +119,7 @@ def _run(method: Method, data: Source) -> RunSpec:
 
 def _shortened(method: Method, steps: int, fixed: set[str]) -> Method:
     try:
-        return shortened(method, steps, method.paper_steps, fixed)
+        return method.shortened(steps, method.paper_steps, fixed)
     except HatchelError as error:
         raise HatchelError(f"{error}; what is not set is shortened to {steps} of {method.paper_steps} steps") from None
 

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
-
 import numpy as np
 
 from hatchel.core.errors import unknown
 from hatchel.metrics import information
-from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 
 
 class Clustering(Metric):
-    """Accuracy of the best one-to-one map from clusters to classes (Hungarian method), and NMI = 2 I / (H + H)."""
+    """Accuracy of the best one-to-one map from clusters to classes (Hungarian method), and NMI = 2 I / (H + H).
 
-    needs: ClassVar[tuple[str, ...]] = ("factors", "clusters")
+    >>> from hatchel.metrics import clustering
+    >>> float(clustering([2, 2, 0, 0, 1, 1], [0, 0, 1, 1, 2, 2]))
+    1.0
+    """
+
+    needs = ("clusters", "factors")
+    reads_codes = False
 
     factor: str | None = None
     "The factor that holds the labels; the first that varies by default."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         from scipy.optimize import linear_sum_assignment
 
         name = self.factor or probe.names[probe.varying[0]]
@@ -39,15 +40,3 @@ class Clustering(Metric):
         spread = float(information.entropy(counts.sum(axis=1)) + information.entropy(counts.sum(axis=0)))
         parts = {"accuracy": counts[rows, columns].sum() / probe.n, "nmi": 2 * shared / spread if spread > 0 else 0.0}
         return self.result(probe, parts["accuracy"], parts=parts)
-
-
-def clustering(
-    clusters: Any, labels: Any, *, names: Sequence[str] | None = None, bootstrap: int = 0, seed: Seed = 0
-) -> Score:
-    """Accuracy and NMI of cluster numbers (n,) against labels (n,); see Clustering.
-
-    >>> float(clustering([2, 2, 0, 0, 1, 1], [0, 0, 1, 1, 2, 2]))
-    1.0
-    """
-    rows = np.zeros((len(clusters), 1))
-    return Clustering().score(Probe(rows, labels, clusters=clusters, names=names), seed, bootstrap)

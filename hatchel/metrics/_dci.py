@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.spec import local
 from hatchel.metrics._med import information_shares
-from hatchel.metrics.information import Float
-from hatchel.metrics.inputs import Seed
+from hatchel.metrics.information import Float, concentration, standardised, weighted_concentration
+from hatchel.metrics.intervals import Subsampling
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
+from hatchel.metrics.solvers import Engine
 from hatchel.metrics.solvers.boosting import boost
-from hatchel.metrics.solvers.importance import concentration, weighted_concentration
 
 Regressor = Literal["gbt", "forest", "lasso", "mi", "lightgbm"]
 
@@ -28,20 +29,31 @@ class DCI(Metric):
     D = sum_d rho_d (1 - H_K(P_d));  C likewise factor by factor with H_D;  I = the mean test accuracy.
     The headline is D. The error part is the share of wrong answers, or for a continuous factor (and for every factor
     of the lasso) the root mean squared error over the root of the mean square of the centred test values.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import dci
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 25)
+    >>> score = dci(factors + 0.0, factors)
+    >>> round(float(score), 6), score.parts["informativeness"]
+    (1.0, 1.0)
     """
+
+    fits = True
+    interval = Subsampling(most=8, rows=1500)
 
     regressor: Regressor = "gbt"
     """`gbt`: gradient-boosted trees (reference protocol); `forest`: random forest, as Eastwood & Williams; `lasso`;
     `mi`: shares of mutual information, which makes D the MED; `lightgbm`: fast, gain importances, D differs by 0.05."""
     alpha: float = 0.02
     "The lasso's penalty, on standardised codes and factors."
+    engine: Engine = local(default="hatchel")
+    "Of the gradient-boosted trees: our own, or scikit-learn's."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         if self.regressor == "mi":
             importance, parts = information_shares(probe, 20), {}
         else:
-            fits = _fits(probe, self.regressor, self.alpha, rng)
+            fits = self._fits(probe, rng)
             importance = np.full((probe.dims, len(probe.names)), np.nan)
             for k, fit in fits.items():
                 importance[:, k] = fit.importance
@@ -54,9 +66,48 @@ class DCI(Metric):
             "completeness": weighted_concentration(used.T),
             **parts,
             "disentanglement of": {f"z{d}": float(v) for d, v in enumerate(concentration(used))},
-            "completeness of": {probe.names[k]: float(v) for k, v in zip(probe.varying, columns, strict=True)},
+            "completeness of": probe.by_factor(columns),
         }
         return self.result(probe, value, parts=parts, matrix=importance)
+
+    def _fits(self, probe: Probe, rng: np.random.Generator) -> dict[int, Fit]:
+        discrete = [int(k) for k in probe.varying if not probe.continuous[k] and self.regressor != "lasso"]
+        found: dict[int, Fit] = {}
+        if self.regressor == "gbt" and self.engine == "hatchel" and discrete:
+            labels = probe.classes[:, discrete]
+            train = [column[probe.train] for column in labels.T]
+            forests = boost(probe.codes[probe.train], train, rng)
+            for k, forest, column in zip(discrete, forests, labels.T, strict=True):
+                right = float((forest.predict(probe.codes[probe.test]) == column[probe.test]).mean())
+                fitted = float((forest.fitted == column[probe.train]).mean())
+                found[k] = Fit(forest.importances, fitted, right, 1 - right)
+        for k in map(int, probe.varying):
+            if k not in found:
+                fit = _classified if k in discrete else _regressed
+                found[k] = fit(probe, k, self._model(k not in discrete, rng))
+        return found
+
+    def _model(self, continuous: bool, rng: np.random.Generator) -> Any:
+        seed = int(rng.integers(2**31))
+        if self.regressor == "lasso":
+            from sklearn.linear_model import Lasso
+
+            return Lasso(alpha=self.alpha, max_iter=10_000)
+        if self.regressor == "lightgbm":
+            lightgbm = _lightgbm()
+            build: Callable[..., Any] = lightgbm.LGBMRegressor if continuous else lightgbm.LGBMClassifier
+            # Depth, rounds and step of the reference; seeded and single-threaded, so that it repeats.
+            options = {
+                "n_estimators": 100, "learning_rate": 0.1, "max_depth": 3, "num_leaves": 8, "min_child_samples": 1,
+            }  # fmt: skip
+            return build(**options, importance_type="gain", random_state=seed, n_jobs=1, deterministic=True, verbose=-1)
+        from sklearn import ensemble
+
+        if self.regressor == "gbt":
+            trees = ensemble.GradientBoostingRegressor if continuous else ensemble.GradientBoostingClassifier
+            return trees(random_state=seed)
+        forest: Callable[..., Any] = ensemble.RandomForestRegressor if continuous else ensemble.RandomForestClassifier
+        return forest(n_estimators=10, max_depth=None if continuous else 12, random_state=seed)
 
 
 class Fit(NamedTuple):
@@ -75,25 +126,6 @@ def _informativeness(probe: Probe, fits: Mapping[int, Fit]) -> dict[str, Any]:
     return order | {"informativeness of": {probe.names[k]: fit.test for k, fit in fits.items()}}
 
 
-def _fits(probe: Probe, regressor: Regressor, alpha: float, rng: np.random.Generator) -> dict[int, Fit]:
-    discrete = [int(k) for k in probe.varying if not probe.continuous[k] and regressor != "lasso"]
-    found: dict[int, Fit] = {}
-    if regressor == "gbt" and discrete:
-        labels = probe.classes[:, discrete]
-        train = [column[probe.train] for column in labels.T]
-        forests = boost(probe.codes[probe.train], train, rng)
-        for k, forest, column in zip(discrete, forests, labels.T, strict=True):
-            right = float((forest.predict(probe.codes[probe.test]) == column[probe.test]).mean())
-            fitted = float((forest.fitted == column[probe.train]).mean())
-            found[k] = Fit(forest.importances, fitted, right, 1 - right)
-    elif discrete:
-        found = {k: _classified(probe, k, _model(regressor, False, alpha, rng)) for k in discrete}
-    for k in probe.varying:
-        if k not in found:
-            found[int(k)] = _regressed(probe, int(k), _model(regressor, True, alpha, rng))
-    return found
-
-
 def _classified(probe: Probe, k: int, model: Any) -> Fit:
     labels = probe.classes[:, k]
     model.fit(probe.codes[probe.train], labels[probe.train])
@@ -105,8 +137,7 @@ def _regressed(probe: Probe, k: int, model: Any) -> Fit:
     values = np.asarray(probe.values)[:, k]
     values = probe.classes[:, k] if not np.issubdtype(values.dtype, np.number) else values
     values = values.astype(np.float64)
-    centre, spread = (f(probe.codes[probe.train], axis=0) for f in (np.mean, np.std))
-    codes = (probe.codes - centre) / np.where(spread > 0, spread, 1.0)
+    codes = standardised(probe.codes, probe.codes[probe.train])
     scale = values[probe.train].std() or 1.0
     values = (values - values[probe.train].mean()) / scale
     model.fit(codes[probe.train], values[probe.train])
@@ -124,53 +155,9 @@ def _shares(importance: NDArray[Any]) -> Float:
     return np.asarray(importance, dtype=np.float64) / (total if total > 0 else 1.0)
 
 
-def _model(regressor: Regressor, continuous: bool, alpha: float, rng: np.random.Generator) -> Any:
-    seed = int(rng.integers(2**31))
-    if regressor == "lasso":
-        from sklearn.linear_model import Lasso
-
-        return Lasso(alpha=alpha, max_iter=10_000)
-    if regressor == "lightgbm":
-        lightgbm = _lightgbm()
-        build: Callable[..., Any] = lightgbm.LGBMRegressor if continuous else lightgbm.LGBMClassifier
-        # Depth, rounds and step of the reference; seeded and single-threaded, so that it repeats.
-        options = {"n_estimators": 100, "learning_rate": 0.1, "max_depth": 3, "num_leaves": 8, "min_child_samples": 1}
-        return build(**options, importance_type="gain", random_state=seed, n_jobs=1, deterministic=True, verbose=-1)
-    from sklearn import ensemble
-
-    if regressor == "gbt":
-        return ensemble.GradientBoostingRegressor(random_state=seed)
-    forest: Callable[..., Any] = ensemble.RandomForestRegressor if continuous else ensemble.RandomForestClassifier
-    return forest(n_estimators=10, max_depth=None if continuous else 12, random_state=seed)
-
-
 def _lightgbm() -> Any:
     try:
         import lightgbm
     except ImportError:
         raise HatchelError('dci: regressor="lightgbm" needs LightGBM: pip install "hatchel[fast]"') from None
     return lightgbm
-
-
-def dci(
-    codes: Any,
-    factors: Any,
-    *,
-    regressor: Regressor = "gbt",
-    alpha: float = 0.02,
-    names: Sequence[str] | None = None,
-    continuous: Sequence[bool] | bool | None = None,
-    train: int | None = None,
-    test: int | None = None,
-    seed: Seed = 0,
-    bootstrap: int = 0,
-) -> Score:
-    """DCI of `codes` (n, D) for `factors` (n, K); see DCI.
-
-    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 25)
-    >>> score = dci(factors + 0.0, factors)
-    >>> round(float(score), 6), score.parts["informativeness"]
-    (1.0, 1.0)
-    """
-    probe = Probe(codes, factors, names=names, continuous=continuous, train=train, test=test)
-    return DCI(regressor, alpha).score(probe, seed, bootstrap)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from hatchel.core.spec import Count
 from hatchel.metrics.information import gap
-from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -20,35 +16,21 @@ class DCIMIG(Metric):
 
     g_d = I(z_d; v_j) - max_{k != j} I(z_d; v_k),  j = argmax_k;  S_k = max g_d over the d that v_k leads (or 0);
     DCIMIG = sum_k S_k / sum_k H(v_k).
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import dcimig
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
+    >>> round(float(dcimig(factors + 0.0, factors)), 6)
+    1.0
     """
 
     bins: Count = 20
     "Equal-width bins per dimension."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         information = probe.mutual_information(self.bins)
         used = information[:, probe.varying]
         best = np.zeros(len(probe.varying))
         np.maximum.at(best, used.argmax(axis=1), gap(used.T))
-        parts = {probe.names[k]: float(s) for k, s in zip(probe.varying, best, strict=True)}
+        parts = probe.by_factor(best)
         return self.result(probe, best.sum() / probe.entropies[probe.varying].sum(), parts=parts, matrix=information)
-
-
-def dcimig(
-    codes: Any,
-    factors: Any,
-    *,
-    bins: int = 20,
-    names: Sequence[str] | None = None,
-    continuous: Sequence[bool] | bool | None = None,
-    seed: Seed = 0,
-    bootstrap: int = 0,
-) -> Score:
-    """DCIMIG of `codes` (n, D) for `factors` (n, K); see DCIMIG.
-
-    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
-    >>> round(float(dcimig(factors + 0.0, factors)), 6)
-    1.0
-    """
-    return DCIMIG(bins).score(Probe(codes, factors, names=names, continuous=continuous), seed, bootstrap)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from hatchel.core.spec import Count
 from hatchel.metrics.aggregate import DRAWS, POSTERIORS, Aggregate
-from hatchel.metrics.inputs import Seed
+from hatchel.metrics.intervals import Bootstrap
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -19,10 +17,18 @@ class ELBOTerms(Metric):
 
     In nats, with log q by the exact sum over the given posteriors; the value is the KL, the parts its three terms
     (`mutual_information`, `total_correlation`, `dimension_kl`) and I(x; z_d) of every dimension.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import elbo_terms
+    >>> terms = elbo_terms(np.array([[-9.0], [9.0]]), np.ones((2, 1)))  # two codes that can be told apart
+    >>> round(terms.parts["mutual_information"], 4)
+    0.6931
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("std",)
-    lower_is_better: ClassVar[bool] = True
+    needs = ("std",)
+    accepts = ("noise",)
+    interval = Bootstrap(most=20)
+    lower_is_better = True
 
     draws: Count = DRAWS
     "Monte Carlo draws z ~ q(z)."
@@ -30,34 +36,14 @@ class ELBOTerms(Metric):
     "Posteriors in the mixture q(z); all rows where there are fewer."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         q = Aggregate.of(probe, rng, self.draws, self.posteriors)
         prior = -0.5 * (q.draws.T**2 + np.log(2 * np.pi))  # (D, S)
-        per_dimension = (q.given_x - q.sites).mean(axis=1)
+        per_dimension = (q.given_x - q.marginals).mean(axis=1)
         parts = {
-            "mutual_information": float((q.together - q.joint).mean()),
-            "total_correlation": float((q.joint - q.sites.sum(axis=0)).mean()),
-            "dimension_kl": float((q.sites - prior).sum(axis=0).mean()),
+            "mutual_information": float((q.joint_given_x - q.joint).mean()),
+            "total_correlation": float((q.joint - q.marginals.sum(axis=0)).mean()),
+            "dimension_kl": float((q.marginals - prior).sum(axis=0).mean()),
             "mutual_information_per_dimension": {f"z{d}": float(v) for d, v in enumerate(per_dimension)},
         }
-        value = float((q.together - prior.sum(axis=0)).mean())
+        value = float((q.joint_given_x - prior.sum(axis=0)).mean())
         return self.result(probe, value, parts=parts, notes=q.notes)
-
-
-def elbo_terms(
-    codes: Any,
-    std: Any,
-    *,
-    noise: Any = None,
-    draws: int = DRAWS,
-    posteriors: int = POSTERIORS,
-    seed: Seed = 0,
-    bootstrap: int = 0,
-) -> Score:
-    """I(x;z), TC and dimension-wise KL of q(z|x) = N(`codes`, `std`^2), both (n, D); see ELBOTerms.
-
-    >>> terms = elbo_terms(np.array([[-9.0], [9.0]]), np.ones((2, 1)))  # two codes that can be told apart
-    >>> round(terms.parts["mutual_information"], 4)
-    0.6931
-    """
-    return ELBOTerms(draws, posteriors).score(Probe(codes, std=std, noise=noise), seed, bootstrap)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.spec import Count, NonNegative
-from hatchel.metrics.information import Float
-from hatchel.metrics.inputs import Seed
+from hatchel.metrics.information import Float, prior_divergence
+from hatchel.metrics.intervals import Bootstrap
 from hatchel.metrics.interventions import SameValue, fixed_factors
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
@@ -23,9 +22,16 @@ class FactorVAEScore(Metric):
     A vote: fix one factor, draw a batch, d* = argmin_d Var_batch(z_d) / Var(z_d). The majority of the training votes
     maps d* to a factor; the score is the share of fresh votes it maps rightly. Dimensions with a standard deviation
     under `threshold` take no part, so that a dead one (0/0) cannot win.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import factor_vae_score
+    >>> factors = np.random.default_rng(0).integers(3, size=(3000, 2))
+    >>> float(factor_vae_score(factors + 0.0, factors))
+    1.0
     """
 
-    intervention: ClassVar[bool] = True
+    intervention = True
+    interval = Bootstrap(most=50)
     also_needs = {("prune", "kl"): "std"}  # noqa: RUF012
 
     prune: Literal["std", "kl"] = "std"
@@ -33,12 +39,11 @@ class FactorVAEScore(Metric):
     threshold: NonNegative = 0.05
     "Dimensions under it are left out; constant ones always."
     batch: Count = 64
-    "Rows a vote."
+    "Rows per vote."
     votes: tuple[Count, Count] = (10_000, 5_000)
     "Training and test votes."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         active = np.flatnonzero(self._size(probe) >= self.threshold)
         active = active[~np.isin(active, probe.dead)]
         pruned = [f"z{d}" for d in range(probe.dims) if d not in active]
@@ -68,7 +73,7 @@ class FactorVAEScore(Metric):
         if self.prune == "std":
             return probe.codes.std(axis=0, ddof=1) if probe.n > 1 else np.zeros(probe.dims)
         assert probe.std is not None
-        return 0.5 * (probe.codes**2 + probe.std**2 - 1 - 2 * np.log(probe.std)).mean(axis=0)
+        return prior_divergence(probe.codes, probe.std)
 
 
 def _variances(columns: Float, rows: NDArray[np.int64]) -> Float:
@@ -78,25 +83,3 @@ def _variances(columns: Float, rows: NDArray[np.int64]) -> Float:
         drawn = column[rows]
         result[a] = np.einsum("vb,vb->v", drawn, drawn) - drawn.sum(axis=1) ** 2 / rows.shape[1]
     return result
-
-
-def factor_vae_score(
-    codes: Any,
-    factors: Any,
-    *,
-    std: Any = None,
-    prune: Literal["std", "kl"] = "std",
-    threshold: float = 0.05,
-    names: Sequence[str] | None = None,
-    continuous: Sequence[bool] | bool | None = None,
-    seed: Seed = 0,
-    bootstrap: int = 0,
-) -> Score:
-    """The FactorVAE score of `codes` (n, D) for `factors` (n, K); see FactorVAEScore.
-
-    >>> factors = np.random.default_rng(0).integers(3, size=(3000, 2))
-    >>> float(factor_vae_score(factors + 0.0, factors))
-    1.0
-    """
-    probe = Probe(codes, factors, std=std, names=names, continuous=continuous)
-    return FactorVAEScore(prune, threshold).score(probe, seed, bootstrap)

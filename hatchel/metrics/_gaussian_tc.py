@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from hatchel.metrics.information import Float
-from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -22,13 +19,19 @@ class GaussianTC(Metric):
     The value is TC_mean, of the posterior means. `sample` in the parts is TC_sample, of the given samples, or else
     with S + diag E[std^2], which is their covariance. Also the Gaussian Wasserstein correlation of the means. Lower is
     better; dead dimensions are left out. In nats.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import gaussian_tc
+    >>> x = np.array([-1.0, 1.0, -1.0, 1.0]); y = np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> round(float(gaussian_tc(np.stack([x, x + y], axis=1))), 6)  # correlation sqrt(1/2): -1/2 log(1 - 1/2)
+    0.346574
     """
 
-    needs: ClassVar[tuple[str, ...]] = ()
-    lower_is_better: ClassVar[bool] = True
+    needs = ()
+    accepts = ("samples", "std")
+    lower_is_better = True
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         covariance = _covariance(probe.codes)
         value, singular = total_correlation(covariance)
         wasserstein = wasserstein_correlation(covariance)
@@ -68,13 +71,3 @@ def wasserstein_correlation(covariance: Float) -> float:
 def _covariance(codes: Float) -> Float:
     shape = (codes.shape[1], codes.shape[1])
     return np.cov(codes, rowvar=False).reshape(shape) if len(codes) > 1 else np.zeros(shape)
-
-
-def gaussian_tc(codes: Any, *, samples: Any = None, std: Any = None, seed: Seed = 0, bootstrap: int = 0) -> Score:
-    """The Gaussian total correlation of `codes` (n, D); see GaussianTC.
-
-    >>> x = np.array([-1.0, 1.0, -1.0, 1.0]); y = np.array([-1.0, -1.0, 1.0, 1.0])
-    >>> round(float(gaussian_tc(np.stack([x, x + y], axis=1))), 6)  # correlation sqrt(1/2): -1/2 log(1 - 1/2)
-    0.346574
-    """
-    return GaussianTC().score(Probe(codes, samples=samples, std=std), seed, bootstrap)

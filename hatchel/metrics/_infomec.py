@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from hatchel.core.spec import Count, Share
-from hatchel.metrics.information import Float
-from hatchel.metrics.inputs import Seed
+from hatchel.core.spec import Count, Share, local
+from hatchel.metrics.information import Float, entropies, standardised
+from hatchel.metrics.inputs import Labels
+from hatchel.metrics.intervals import Subsampling
+from hatchel.metrics.linear import logistic_regression
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.metrics.solvers.linear import logistic_regression
+from hatchel.metrics.solvers import Engine
 from hatchel.metrics.solvers.neighbours import neighbour_information
 
 
@@ -25,22 +26,33 @@ class InfoMEC(Metric, kind="infomec"):
     InfoC = (mean_k max_d N_kd / sum_d N_kd - 1/D) / (1 - 1/D),
     InfoE = mean_k 1 - (surprise of v_k given z by logistic regression) / (surprise without z),
     on the training rows. A latent without any information is left out of InfoM, where the reference has 0/0 = NaN.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import infomec
+    >>> factors = np.random.default_rng(0).integers(3, size=(3000, 2))
+    >>> score = infomec(factors + 0.0, factors)
+    >>> {k: round(score.parts[k], 1) for k in ("infom", "infoe", "infoc")}
+    {'infom': 1.0, 'infoe': 1.0, 'infoc': 1.0}
     """
+
+    fits = True
+    interval = Subsampling(most=8, rows=3000)
 
     neighbours: Count = 10
     "Nearest neighbours of the information estimate."
     pruning: Share = 0.05
     "A latent is left out if its range is at most this share of the largest one."
+    engine: Engine = local(default="hatchel")
+    "Of the nearest neighbours: our own, or scikit-learn's."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         used, codes = probe.varying, probe.codes[probe.train]
         labels = probe.classes[probe.train][:, used]
         ranges = np.ptp(codes, axis=0)
         active = ranges > self.pruning * ranges.max()
         nmi = np.zeros((probe.dims, len(used)))
-        nmi[active] = neighbour_information(codes[:, active], labels, self.neighbours, rng)
-        nmi /= _entropies(labels)
+        nmi[active] = self._information(codes[:, active], labels, rng)
+        nmi /= np.maximum(entropies(labels), np.finfo(float).tiny)
         pruned = nmi[active]
         explicit = {probe.names[k]: _explicit(codes, labels[:, i]) for i, k in enumerate(used)}
         parts = {
@@ -60,6 +72,18 @@ class InfoMEC(Metric, kind="infomec"):
             probe, parts["infom"], parts=parts | {"explicitness": explicit}, matrix=matrix, n=len(codes), notes=notes
         )
 
+    def _information(self, codes: Float, labels: Labels, rng: np.random.Generator) -> Float:
+        if self.engine == "hatchel":
+            return neighbour_information(codes, labels, self.neighbours, rng)
+        from sklearn.feature_selection import mutual_info_classif  # slow to import
+
+        options: dict[str, Any] = {
+            "discrete_features": False,
+            "n_neighbors": self.neighbours,
+            "random_state": int(rng.integers(2**31)),
+        }
+        return np.stack([mutual_info_classif(codes, column, **options) for column in labels.T], axis=1)
+
 
 def _concentrated(nmi: Float) -> float:
     """Mean over rows of the largest entry's share, from 0 (all equal) to 1; a row of zeros counts 0."""
@@ -71,42 +95,13 @@ def _concentrated(nmi: Float) -> float:
     return float((share.mean() - 1 / columns) / (1 - 1 / columns)) if rows else 0.0
 
 
-def _entropies(labels: Any) -> Float:
-    shares = [np.bincount(column) / len(column) for column in labels.T]
-    return np.array([max(-(p[p > 0] * np.log(p[p > 0])).sum(), np.finfo(float).tiny) for p in shares])
-
-
-def _explicit(codes: Float, labels: Any) -> float:
+def _explicit(codes: Float, labels: Labels) -> float:
     """1 - mean surprise / log K: class weights make every class as likely, so log K is the surprise without z."""
     seen, numbers = np.unique(labels, return_inverse=True)
     if len(seen) < 2:
         return 0.0
-    spread = codes.std(axis=0)
-    standard = ((codes - codes.mean(axis=0)) / np.where(spread > 0, spread, 1.0))[:, spread > 0]
-    chances = logistic_regression(standard, numbers, np.inf, balanced=True).chances(standard)
-    own = np.maximum(chances[np.arange(len(numbers)), numbers], np.finfo(np.float64).eps)
+    standard = standardised(codes)[:, codes.std(axis=0) > 0]
+    model = logistic_regression(standard, numbers, np.inf, balanced=True, tolerance=1e-5)
+    probabilities = model.predict_proba(standard)
+    own = np.maximum(probabilities[np.arange(len(numbers)), numbers], np.finfo(np.float64).eps)
     return float(1 + np.log(own).mean() / np.log(len(seen)))
-
-
-def infomec(
-    codes: Any,
-    factors: Any,
-    *,
-    neighbours: int = 10,
-    pruning: float = 0.05,
-    names: Sequence[str] | None = None,
-    continuous: Sequence[bool] | bool | None = None,
-    train: int | None = None,
-    test: int | None = None,
-    seed: Seed = 0,
-    bootstrap: int = 0,
-) -> Score:
-    """InfoM, InfoE and InfoC of `codes` (n, D) for `factors` (n, K); see InfoMEC.
-
-    >>> factors = np.random.default_rng(0).integers(3, size=(3000, 2))
-    >>> score = infomec(factors + 0.0, factors)
-    >>> {k: round(score.parts[k], 1) for k in ("infom", "infoe", "infoc")}
-    {'infom': 1.0, 'infoe': 1.0, 'infoc': 1.0}
-    """
-    probe = Probe(codes, factors, names=names, continuous=continuous, train=train, test=test)
-    return InfoMEC(neighbours, pruning).score(probe, seed, bootstrap)

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
-
 import numpy as np
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count
 from hatchel.metrics.aggregate import DRAWS, POSTERIORS, Aggregate, log_given, log_joint
-from hatchel.metrics.inputs import Seed
+from hatchel.metrics.intervals import Bootstrap
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 
 
 class InformationIsolation(Metric):
-    """I(z_S; x) - sum_{i in S} I(z_i; x): 0 where the dimensions of S inform about different things (Eq. 6).
+    """I(z_S; x) - sum_{i in S} I(z_i; x): 0 where the dimensions of S inform about different things.
 
-    Equal to E_x KL(q(z_S|x) || prod q(z_i|x)) - KL(q(z_S) || prod q(z_i)): `conditional` and `marginal` in the parts.
-    The first is 0 for independent noise and -1/2 log det R_S for noise with the correlation matrix R.
+    Split Encoder 2019, Eq. 6. Equal to E_x KL(q(z_S|x) || prod q(z_i|x)) - KL(q(z_S) || prod q(z_i)): `conditional`
+    and `marginal` in the parts. The first is 0 for independent noise and -1/2 log det R_S for noise with the
+    correlation matrix R.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import information_isolation
+    >>> same = np.repeat([[-9.0], [9.0]], 2, axis=1)  # two dimensions that carry the same bit
+    >>> round(float(information_isolation(same, np.ones((2, 2)))), 3)  # log 2 - 2 log 2
+    -0.693
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("std",)
+    needs = ("std",)
+    accepts = ("noise",)
+    interval = Bootstrap(most=20)
 
     subset: tuple[int, ...] | None = None
     "The dimensions S; all by default."
@@ -33,7 +39,6 @@ class InformationIsolation(Metric):
     "Posteriors in the mixture q(z); all rows where there are fewer."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         q = Aggregate.of(probe, rng, self.draws, self.posteriors)
         subset = tuple(range(probe.dims)) if self.subset is None else self.subset
         if not subset or len(set(subset)) < len(subset) or not all(0 <= d < probe.dims for d in subset):
@@ -42,34 +47,18 @@ class InformationIsolation(Metric):
             )
         index = list(subset)
         within = None if probe.noise is None else probe.noise[np.ix_(index, index)]
-        joint, given = q.joint, q.together
+        joint, given = q.joint, q.joint_given_x
         if len(subset) < probe.dims:
             assert probe.std is not None
             mean, std = probe.codes[q.rows][:, index], probe.std[q.rows][:, index]
             joint = log_joint(mean, std, q.draws[:, index], within)
             given = log_given(mean[q.own], std[q.own], q.draws[:, index], within)
         together = float((given - joint).mean())
-        single = (q.given_x[index] - q.sites[index]).mean(axis=1)
+        single = (q.given_x[index] - q.marginals[index]).mean(axis=1)
         parts = {
             "together": together,
             "singly": {f"z{d}": float(v) for d, v in zip(subset, single, strict=True)},
             "conditional": 0.0 if within is None else float(-0.5 * np.linalg.slogdet(within)[1]),
-            "marginal": float((joint - q.sites[index].sum(axis=0)).mean()),
+            "marginal": float((joint - q.marginals[index].sum(axis=0)).mean()),
         }
         return self.result(probe, together - single.sum(), parts=parts, notes=q.notes)
-
-
-def information_isolation(
-    codes: Any,
-    std: Any,
-    *,
-    noise: Any = None,
-    subset: Sequence[int] | None = None,
-    draws: int = DRAWS,
-    posteriors: int = POSTERIORS,
-    seed: Seed = 0,
-    bootstrap: int = 0,
-) -> Score:
-    """I(z_S; x) - sum I(z_i; x) of q(z|x) = N(`codes`, `std`^2), both (n, D); see InformationIsolation."""
-    metric = InformationIsolation(None if subset is None else tuple(subset), draws, posteriors)
-    return metric.score(Probe(codes, std=std, noise=noise), seed, bootstrap)

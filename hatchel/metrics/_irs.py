@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
-
 import numpy as np
 
 from hatchel.core.spec import Count, Share
 from hatchel.metrics.information import Float, discretise
-from hatchel.metrics.inputs import Seed
 from hatchel.metrics.interventions import SameValue
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
@@ -21,9 +17,15 @@ class IRS(Metric):
 
     IRS_dk = 1 - mean over values v of quantile |z_d - E[z_d | v_k = v]| / max |z_d - E z_d|; the largest over factors,
     averaged over dimensions with the weights max |z_d - E z_d|.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import irs
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
+    >>> float(irs(factors + 0.0, factors))
+    1.0
     """
 
-    intervention: ClassVar[bool] = True
+    intervention = True
 
     quantile: Share = 0.99
     "Of the deviations within a value: 0.99 as the reference library has it, 1 as the paper has it (the maximum)."
@@ -31,7 +33,6 @@ class IRS(Metric):
     "Values of a factor with more than so many are held fixed in groups, equal-width bins, as the reference does."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         reach = np.abs(probe.codes - probe.codes.mean(axis=0)).max(axis=0)
         alive = np.setdiff1d(np.arange(probe.dims), probe.dead)
         matrix = np.full((probe.dims, len(probe.names)), np.nan)
@@ -53,29 +54,8 @@ class IRS(Metric):
 
 
 def _quantile(values: Float, q: float) -> Float:
-    """np.quantile along the first axis (linear interpolation), without its overhead a call."""
+    """np.quantile along the first axis (linear interpolation), without its overhead per call."""
     place = q * (len(values) - 1)
     low, high = int(np.floor(place)), int(np.ceil(place))
     ordered = np.partition(values, (low, high), axis=0)
     return ordered[low] + (place - low) * (ordered[high] - ordered[low])
-
-
-def irs(
-    codes: Any,
-    factors: Any,
-    *,
-    quantile: float = 0.99,
-    bins: int = 20,
-    names: Sequence[str] | None = None,
-    continuous: Sequence[bool] | bool | None = None,
-    seed: Seed = 0,
-    bootstrap: int = 0,
-) -> Score:
-    """The interventional robustness score of `codes` (n, D) for `factors` (n, K); see IRS.
-
-    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
-    >>> float(irs(factors + 0.0, factors))
-    1.0
-    """
-    probe = Probe(codes, factors, names=names, continuous=continuous)
-    return IRS(quantile, bins).score(probe, seed, bootstrap)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from hatchel.core.spec import Count
 from hatchel.metrics import information
 from hatchel.metrics.aggregate import Aggregate
-from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -21,10 +19,16 @@ class JEMMIG(Metric):
 
     Mean over factors, in nats; lower is better. `normalised` is 1 - JEMMIG_k / (H(v_k) + log bins), from 0 to 1, higher
     is better; parts hold both.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import jemmig
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
+    >>> round(float(jemmig(factors + 0.0, factors)), 6)  # the two are one and the same: H - H
+    0.0
     """
 
     also_needs = {("estimator", "aggregate"): "std"}  # noqa: RUF012
-    lower_is_better: ClassVar[bool] = True
+    lower_is_better = True
 
     bins: Count = 20
     "Equal-width bins per dimension."
@@ -32,40 +36,17 @@ class JEMMIG(Metric):
     "Entropies of binned codes, or differential entropies by Monte Carlo over q(z|x), which cannot be normalised."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         used = probe.varying
         if self.estimator == "bins":
             matrix = probe.mutual_information(self.bins)
             codes = information.entropies(probe.binned(self.bins))
         else:
             q = Aggregate.of(probe, rng)
-            matrix, codes = q.information(probe), -q.sites.mean(axis=1)
+            matrix, codes = q.information(probe), -q.marginals.mean(axis=1)
         best = matrix.argmax(axis=0)
         joint = codes[best] + probe.entropies - matrix.max(axis=0)
         values = (joint - information.gap(matrix))[used]
-        parts: dict[str, Any] = {probe.names[k]: float(v) for k, v in zip(used, values, strict=True)}
+        parts: dict[str, Any] = probe.by_factor(values)
         if self.estimator == "bins":
             parts["normalised"] = float((1 - values / (probe.entropies[used] + np.log(self.bins))).mean())
         return self.result(probe, values.mean(), parts=parts, matrix=matrix)
-
-
-def jemmig(
-    codes: Any,
-    factors: Any,
-    *,
-    std: Any = None,
-    bins: int = 20,
-    estimator: Literal["bins", "aggregate"] = "bins",
-    names: Sequence[str] | None = None,
-    continuous: Sequence[bool] | bool | None = None,
-    seed: Seed = 0,
-    bootstrap: int = 0,
-) -> Score:
-    """JEMMIG of `codes` (n, D) for `factors` (n, K); see JEMMIG.
-
-    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
-    >>> round(float(jemmig(factors + 0.0, factors)), 6)  # the two are one and the same: H - H
-    0.0
-    """
-    probe = Probe(codes, factors, std=std, names=names, continuous=continuous)
-    return JEMMIG(bins, estimator).score(probe, seed, bootstrap)

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from hatchel.core.spec import Count
-from hatchel.metrics.information import Float
-from hatchel.metrics.inputs import Seed
+from hatchel.metrics.information import Float, concentration, weighted_concentration
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.metrics.solvers.importance import concentration, weighted_concentration
 
 
 class MED(Metric):
     """DCI's disentanglement with shares of mutual information as importance (Cao et al. 2022; DeVAE 2023, App. A.7).
 
     R_dk = I(z_d; v_k) / sum_d' I(z_d'; v_k),  MED = sum_d rho_d (1 - H_K(P_d)) with P_d = R_d / sum_k R_dk.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import med
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
+    >>> float(med(factors + 0.0, factors))
+    1.0
     """
 
     bins: Count = 20
     "Equal-width bins per dimension."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         importance = information_shares(probe, self.bins)
         used = importance[:, probe.varying]
         parts = {"completeness": weighted_concentration(used.T)}
@@ -48,22 +48,3 @@ def most_disentangled(importance: Float, k: int) -> Float:
     factor = importance.argmax(axis=1)[order]
     chosen = [order[factor == f][:k] for f in range(importance.shape[1])]
     return importance[np.sort(np.concatenate(chosen))]
-
-
-def med(
-    codes: Any,
-    factors: Any,
-    *,
-    bins: int = 20,
-    names: Sequence[str] | None = None,
-    continuous: Sequence[bool] | bool | None = None,
-    seed: Seed = 0,
-    bootstrap: int = 0,
-) -> Score:
-    """MED of `codes` (n, D) for `factors` (n, K); see MED.
-
-    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
-    >>> float(med(factors + 0.0, factors))
-    1.0
-    """
-    return MED(bins).score(Probe(codes, factors, names=names, continuous=continuous), seed, bootstrap)

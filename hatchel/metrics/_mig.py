@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from hatchel.core.errors import HatchelError, unknown
 from hatchel.core.spec import Count
 from hatchel.metrics.aggregate import Aggregate
 from hatchel.metrics.information import gap
-from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -21,9 +19,16 @@ class MIG(Metric):
     """Mean over factors of the gap between the two most informative dimensions (Chen et al. 2018, Eq. 6).
 
     MIG = 1/K sum_k (I(z_j; v_k) - max_{d != j} I(z_d; v_k)) / H(v_k),  j = argmax_d I(z_d; v_k)
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import mig
+    >>> factors = np.random.default_rng(0).integers(3, size=(3000, 2))
+    >>> round(float(mig(factors + 0.0, factors)), 2)
+    1.0
     """
 
     also_needs = {("estimator", "aggregate"): "std"}  # noqa: RUF012
+    argument_names = {"factors": "subset"}  # noqa: RUF012
 
     bins: Count = 20
     "Equal-width bins per dimension."
@@ -33,7 +38,6 @@ class MIG(Metric):
     "I from binned codes, or by Monte Carlo over the exact aggregate posterior (Chen et al. 2018)."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         if self.estimator == "bins":
             information = probe.mutual_information(self.bins)
         else:
@@ -47,26 +51,3 @@ class MIG(Metric):
         gaps = gap(information)[used] / probe.entropies[used]
         parts = {probe.names[k]: float(g) for k, g in zip(used, gaps, strict=True)}
         return self.result(probe, gaps.mean(), parts=parts, matrix=information)
-
-
-def mig(
-    codes: Any,
-    factors: Any,
-    *,
-    bins: int = 20,
-    subset: Sequence[str] | None = None,
-    estimator: Literal["bins", "aggregate"] = "bins",
-    std: Any = None,
-    names: Sequence[str] | None = None,
-    continuous: Sequence[bool] | bool | None = None,
-    seed: Seed = 0,
-    bootstrap: int = 0,
-) -> Score:
-    """The mutual information gap of `codes` (n, D) for `factors` (n, K); see MIG.
-
-    >>> factors = np.random.default_rng(0).integers(3, size=(3000, 2))
-    >>> round(float(mig(factors + 0.0, factors)), 2)
-    1.0
-    """
-    probe = Probe(codes, factors, std=std, names=names, continuous=continuous)
-    return MIG(bins, None if subset is None else tuple(subset), estimator).score(probe, seed, bootstrap)

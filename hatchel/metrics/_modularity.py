@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from hatchel.core.spec import Count
-from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -18,6 +16,12 @@ class Modularity(Metric):
     """How far each dimension is from informing about one factor only (Ridgeway & Mozer 2018, Sec. 3).
 
     m_d = 1 - sum_{k != k*} I(z_d; v_k)^2 / (I(z_d; v_k*)^2 (K - 1)),  k* = argmax_k I(z_d; v_k);  the mean over d.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import modularity
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
+    >>> float(modularity(factors + 0.0, factors))
+    1.0
     """
 
     bins: Count = 20
@@ -26,7 +30,6 @@ class Modularity(Metric):
     "A dimension without any information: counted 0, as the reference does, or left out of the mean."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         information = probe.mutual_information(self.bins)
         squares = information[:, probe.varying] ** 2
         largest = squares.max(axis=1)
@@ -37,23 +40,3 @@ class Modularity(Metric):
         kept = np.ones_like(informed) if self.empty == "zero" or not informed.any() else informed
         parts = {f"z{d}": float(scores[d]) for d in np.flatnonzero(kept)}
         return self.result(probe, scores[kept].mean(), parts=parts, matrix=information)
-
-
-def modularity(
-    codes: Any,
-    factors: Any,
-    *,
-    bins: int = 20,
-    empty: Literal["zero", "left out"] = "zero",
-    names: Sequence[str] | None = None,
-    continuous: Sequence[bool] | bool | None = None,
-    seed: Seed = 0,
-    bootstrap: int = 0,
-) -> Score:
-    """The modularity of `codes` (n, D) for `factors` (n, K); see Modularity.
-
-    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
-    >>> float(modularity(factors + 0.0, factors))
-    1.0
-    """
-    return Modularity(bins, empty).score(Probe(codes, factors, names=names, continuous=continuous), seed, bootstrap)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from hatchel.core.errors import HatchelError, unknown
 from hatchel.core.spec import Count
 from hatchel.metrics import information
-from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -20,10 +17,19 @@ class PairwiseNMI(Metric):
 
     The matrix holds all pairs. `mutual_information` in the parts is the mean of I(z_i; z_j) itself, in nats, the
     reference library's score. Lower is better: 0 where dimensions are independent in pairs.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import pairwise_nmi
+    >>> x = np.array([0.0, 0.0, 1.0, 1.0]); y = np.array([0.0, 1.0, 0.0, 1.0])
+    >>> pairwise_nmi(np.stack([x, y, 2 * x], axis=1)).matrix.round(6)
+    array([[1., 0., 1.],
+           [0., 1., 0.],
+           [1., 0., 1.]])
     """
 
-    needs: ClassVar[tuple[str, ...]] = ()
-    lower_is_better: ClassVar[bool] = True
+    needs = ()
+    accepts = ("features",)
+    lower_is_better = True
 
     bins: Count = 20
     "Equal-width bins per dimension."
@@ -31,7 +37,6 @@ class PairwiseNMI(Metric):
     "Name of the layer whose features are meant; the codes by default."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         labels = probe.binned(self.bins)
         if self.layer is not None:
             features = probe.features or {}
@@ -40,21 +45,6 @@ class PairwiseNMI(Metric):
             labels = information.discretise(features[self.layer], self.bins)
         if labels.shape[1] < 2:
             raise HatchelError("pairwise_nmi: needs at least two dimensions")
-        shared = information.mutual_information(labels, labels)
-        entropies = np.diag(shared)
-        scale = np.sqrt(np.outer(entropies, entropies))
-        matrix = np.where(scale > 0, shared / np.where(scale > 0, scale, 1.0), 0.0)
+        matrix, shared = information.normalised_information(labels)
         off = ~np.eye(len(matrix), dtype=np.bool_)
         return self.result(probe, matrix[off].mean(), parts={"mutual_information": shared[off].mean()}, matrix=matrix)
-
-
-def pairwise_nmi(codes: Any, *, bins: int = 20, seed: Seed = 0, bootstrap: int = 0) -> Score:
-    """Normalised mutual information between all pairs of columns of `codes` (n, D); see PairwiseNMI.
-
-    >>> x = np.array([0.0, 0.0, 1.0, 1.0]); y = np.array([0.0, 1.0, 0.0, 1.0])
-    >>> pairwise_nmi(np.stack([x, y, 2 * x], axis=1)).matrix.round(6)
-    array([[1., 0., 1.],
-           [0., 1., 0.],
-           [1., 0., 1.]])
-    """
-    return PairwiseNMI(bins).score(Probe(codes), seed, bootstrap)

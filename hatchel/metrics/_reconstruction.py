@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
-from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -21,13 +20,19 @@ class Reconstruction(Metric):
     """-E log p(x|z) under a Bernoulli likelihood, in nats per image; MSE and BCE per pixel in the parts.
 
     BCE = -(x log p + (1 - x) log(1 - p)); logarithms are cut at -100, as torch's is. Lower is better.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import reconstruction
+    >>> score = reconstruction(np.ones((3, 1, 2, 2)), np.full((3, 1, 2, 2), 0.5))
+    >>> {k: round(v, 6) for k, v in score.parts.items()}
+    {'bernoulli_nats_per_image': 2.772589, 'mse_per_pixel': 0.25, 'bce_per_pixel': 0.693147}
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("images",)
-    lower_is_better: ClassVar[bool] = True
+    needs = ("images",)
+    reads_codes = False
+    lower_is_better = True
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         assert probe.images is not None
         images, rebuilt = probe.images
         if images.shape != rebuilt.shape:
@@ -51,13 +56,3 @@ def _sums(images: NDArray[Any], rebuilt: NDArray[Any]) -> tuple[float, float]:
     with np.errstate(divide="ignore"):
         on, off = np.maximum(np.log(p), -100), np.maximum(np.log1p(-p), -100)
     return float(-(x * on + (1 - x) * off).sum()), float(((x - p) ** 2).sum())
-
-
-def reconstruction(images: Any, rebuilt: Any, *, seed: Seed = 0, bootstrap: int = 0) -> Score:
-    """Error between images and their reconstructions, both (n, ...) in [0, 1]; see Reconstruction.
-
-    >>> score = reconstruction(np.ones((3, 1, 2, 2)), np.full((3, 1, 2, 2), 0.5))
-    >>> {k: round(v, 6) for k, v in score.parts.items()}
-    {'bernoulli_nats_per_image': 2.772589, 'mse_per_pixel': 0.25, 'bce_per_pixel': 0.693147}
-    """
-    return Reconstruction().score(Probe(np.zeros((len(images), 1)), images=(images, rebuilt)), seed, bootstrap)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from hatchel.core.spec import Positive
-from hatchel.metrics.information import Float, gap
-from hatchel.metrics.inputs import Seed
+from hatchel.core.spec import Positive, local
+from hatchel.metrics.information import Float, gap, squared_correlations
+from hatchel.metrics.inputs import Labels
+from hatchel.metrics.intervals import Subsampling
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
+from hatchel.metrics.solvers import Engine
 from hatchel.metrics.solvers.margins import Margins
 
 
@@ -21,57 +23,56 @@ class SAP(Metric):
 
     S_dk of a discrete factor is the test accuracy of a linear support vector machine on z_d with balanced classes; of
     a continuous one the squared correlation cov(z_d, v_k)² / (var z_d var v_k) of the training rows.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import sap
+    >>> factors = np.random.default_rng(0).integers(2, size=(3000, 2))
+    >>> round(float(sap(factors + 0.0, factors)), 1)
+    0.5
     """
+
+    fits = True
+    interval = Subsampling(most=20, rows=3000)
 
     c: Positive = 0.01
     "The support vector machine's C."
     balanced_accuracy: bool = False
     "Accuracy as the mean over classes, not over rows."
+    engine: Engine = local(default="hatchel")
+    "Of the support vector machines: our own, or scikit-learn's."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         scores = np.full((probe.dims, len(probe.names)), np.nan)
         discrete = [int(k) for k in probe.varying if not probe.continuous[k]]
         if discrete:
             labels = probe.classes[:, discrete]
-            lines = Margins(probe.codes[probe.train], labels[probe.train], self.c)
-            plain, balanced = lines.accuracies(probe.codes[probe.test], labels[probe.test])
+            train, test = ((probe.codes[rows], labels[rows]) for rows in (probe.train, probe.test))
+            accuracies = Margins(*train, self.c).accuracies if self.engine == "hatchel" else _fitted(*train, self.c)
+            plain, balanced = accuracies(*test)
             scores[:, discrete] = balanced if self.balanced_accuracy else plain
-        for k in probe.varying:
-            if probe.continuous[k]:
-                scores[:, k] = _squared_correlation(probe, int(k))
+        for k in probe.varying[probe.continuous[probe.varying]]:
+            values = np.asarray(probe.values)[probe.train, k].astype(np.float64)
+            scores[:, k] = squared_correlations(probe.codes[probe.train], values)
         used = probe.varying
         gaps = gap(scores[:, used])
-        parts = {probe.names[k]: float(g) for k, g in zip(used, gaps, strict=True)}
+        parts = probe.by_factor(gaps)
         return self.result(probe, gaps.mean(), parts=parts, matrix=scores)
 
 
-def _squared_correlation(probe: Probe, factor: int) -> Float:
-    codes = probe.codes[probe.train]
-    values = np.asarray(probe.values)[probe.train, factor].astype(np.float64)
-    codes, values = codes - codes.mean(axis=0), values - values.mean()
-    spread = (codes**2).sum(axis=0) * (values @ values)
-    return np.where(spread > 0, (values @ codes) ** 2 / np.where(spread > 0, spread, 1), 0.0)
+def _fitted(codes: Float, labels: Labels, c: float) -> Callable[[Float, Labels], tuple[Float, Float]]:
+    """What `Margins` does, by scikit-learn."""
+    from sklearn.metrics import accuracy_score, balanced_accuracy_score  # slow to import
+    from sklearn.svm import LinearSVC
 
+    options: dict[str, Any] = {"C": c, "class_weight": "balanced", "dual": False, "tol": 1e-6, "max_iter": 100_000}
+    models = np.array([[LinearSVC(**options).fit(z[:, None], v) for v in labels.T] for z in codes.T], dtype=object)
 
-def sap(
-    codes: Any,
-    factors: Any,
-    *,
-    c: float = 0.01,
-    balanced_accuracy: bool = False,
-    names: Sequence[str] | None = None,
-    continuous: Sequence[bool] | bool | None = None,
-    train: int | None = None,
-    test: int | None = None,
-    seed: Seed = 0,
-    bootstrap: int = 0,
-) -> Score:
-    """The SAP score of `codes` (n, D) for `factors` (n, K); see SAP.
+    def accuracies(codes: Float, labels: Labels) -> tuple[Float, Float]:
+        plain, balanced = np.empty((2, codes.shape[1], labels.shape[1]))
+        for (d, k), model in np.ndenumerate(models):
+            guesses = model.predict(codes[:, d : d + 1])
+            plain[d, k] = accuracy_score(labels[:, k], guesses)
+            balanced[d, k] = balanced_accuracy_score(labels[:, k], guesses)
+        return plain, balanced
 
-    >>> factors = np.random.default_rng(0).integers(2, size=(3000, 2))
-    >>> round(float(sap(factors + 0.0, factors)), 1)
-    0.5
-    """
-    probe = Probe(codes, factors, names=names, continuous=continuous, train=train, test=test)
-    return SAP(c, balanced_accuracy).score(probe, seed, bootstrap)
+    return accuracies

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import NonNegative, Positive
-from hatchel.metrics.information import Float
-from hatchel.metrics.inputs import Seed
+from hatchel.metrics.information import Float, prior_divergence, standardised
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-
-SWEEPS = 1000
-"""Of the lasso over all dimensions, at most."""
 
 
 class UDR(Metric):
@@ -26,10 +21,17 @@ class UDR(Metric):
     sum_j R_ij), r the largest of a column or row, sums over the a and b informative dimensions. The value is the median
     over the other models. The paper calls a dimension informative by its mean KL(q(z_d|x) || N(0, 1)), for which the
     deviations of all models are needed; without them there is the variance of its mean.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import udr
+    >>> z = np.random.default_rng(0).normal(size=(2000, 3))
+    >>> float(udr(z, [-z[:, [2, 0, 1]]])) > 0.9  # the same dimensions in another order and sign
+    True
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("others",)
-    also_needs: ClassVar[Mapping[tuple[str, str], str]] = {("informative", "kl"): "others_std"}
+    needs = ("others",)
+    accepts = ("std",)
+    also_needs = {("informative", "kl"): "others_std"}  # noqa: RUF012
 
     similarity: Literal["spearman", "lasso"] = "spearman"
     "Rank correlation, or the weights of a lasso regression from one model's dimensions to the other's."
@@ -41,7 +43,6 @@ class UDR(Metric):
     "By the variance of the mean, or by the KL as in the paper, which needs deviations."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        """See the class."""
         assert probe.others is not None
         if self.informative == "kl" and probe.std is None:
             raise HatchelError("udr: informative='kl' needs std, the deviations of the codes")
@@ -55,7 +56,7 @@ class UDR(Metric):
     def _chosen(self, codes: Float, std: Float | None) -> Float:
         if self.informative == "variance" or std is None:
             return codes[:, codes.var(axis=0) > self.threshold]
-        kl = 0.5 * (codes**2 + std**2 - 1 - 2 * np.log(std)).mean(axis=0)
+        kl = prior_divergence(codes, std)
         # A dimension may cost KL and yet be the same for every row: nothing can be ranked by it.
         return codes[:, (kl > self.threshold) & (codes.std(axis=0) > 0)]
 
@@ -63,10 +64,7 @@ class UDR(Metric):
         count = left.shape[1] + right.shape[1]
         if not left.shape[1] or not right.shape[1]:
             return 0.0
-        if self.similarity == "spearman":
-            matrix = _correlation(_ranks(left), _ranks(right))
-        else:
-            matrix = _lasso(_standardised(left), _standardised(right), self.alpha)
+        matrix = _correlation(left, right) if self.similarity == "spearman" else _lasso(left, right, self.alpha)
         return (_dominance(matrix) + _dominance(matrix.T)) / count
 
 
@@ -76,52 +74,16 @@ def _dominance(matrix: Float) -> float:
     return float((matrix.max(axis=0) ** 2 / np.where(total > 0, total, 1.0)).sum())
 
 
-def _ranks(codes: Float) -> Float:
-    from scipy.stats import rankdata
-
-    return rankdata(codes, axis=0)
-
-
-def _standardised(codes: Float) -> Float:
-    return (codes - codes.mean(axis=0)) / codes.std(axis=0)
-
-
 def _correlation(left: Float, right: Float) -> Float:
-    return np.abs(_standardised(left).T @ _standardised(right)) / len(left)
+    from scipy.stats import rankdata  # slow to import
+
+    left, right = (standardised(rankdata(codes, axis=0)) for codes in (left, right))
+    return np.abs(left.T @ right) / len(left)
 
 
 def _lasso(left: Float, right: Float, alpha: float) -> Float:
-    """(a, b): |w| of min 1/(2n) |right - left w|² + alpha |w|_1 for every column of `right`, by coordinate descent."""
-    gram, target = left.T @ left / len(left), left.T @ right / len(left)
-    weights = np.zeros_like(target)
-    for _ in range(SWEEPS):
-        before = weights.copy()
-        for i in range(len(gram)):
-            rest = target[i] - gram[i] @ weights + gram[i, i] * weights[i]
-            weights[i] = np.sign(rest) * np.maximum(np.abs(rest) - alpha, 0.0) / gram[i, i]
-        if np.abs(weights - before).max() < 1e-10:
-            break
-    return np.abs(weights)
+    """(a, b): |w| of min 1/(2n) |right - left w|² + alpha |w|_1 for every column of `right`, standardised."""
+    from sklearn.linear_model import Lasso  # slow to import
 
-
-def udr(
-    codes: Any,
-    others: Sequence[Any],
-    *,
-    similarity: Literal["spearman", "lasso"] = "spearman",
-    threshold: float = 0.01,
-    alpha: float = 0.1,
-    informative: Literal["variance", "kl"] = "variance",
-    std: Any = None,
-    others_std: Sequence[Any] | None = None,
-    seed: Seed = 0,
-    bootstrap: int = 0,
-) -> Score:
-    """UDR of `codes` (n, D) among other models' codes of the same n rows, with deviations for the KL; see UDR.
-
-    >>> z = np.random.default_rng(0).normal(size=(2000, 3))
-    >>> float(udr(z, [-z[:, [2, 0, 1]]])) > 0.9  # the same dimensions in another order and sign
-    True
-    """
-    probe = Probe(codes, others=others, std=std, others_std=others_std)
-    return UDR(similarity, threshold, alpha, informative).score(probe, seed, bootstrap)
+    model: Any = Lasso(alpha=alpha, precompute=True, tol=1e-10, max_iter=10_000)
+    return np.abs(model.fit(standardised(left), standardised(right)).coef_.reshape(right.shape[1], -1)).T

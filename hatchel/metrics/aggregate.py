@@ -27,8 +27,8 @@ class Aggregate:
     own: NDArray[np.int64]  # (S,)    position in `rows` of the posterior each draw came from
     draws: Float  # (S, D)  z
     given_x: Float  # (D, S)  log q(z_d | x)
-    together: Float  # (S,)    log q(z | x); the sum of the above where the noise is independent
-    sites: Float  # (D, S)  log q(z_d)
+    joint_given_x: Float  # (S,)    log q(z | x); the sum of the above where the noise is independent
+    marginals: Float  # (D, S)  log q(z_d)
     joint: Float  # (S,)    log q(z)
 
     @classmethod
@@ -56,8 +56,8 @@ class Aggregate:
             drawn = classes[self.own, k]
             for value in np.unique(drawn):
                 inside, picked = classes[:, k] == value, drawn == value
-                given = log_sites(mean[inside], std[inside], self.draws[picked])
-                result[:, k] += (given - self.sites[:, picked]).sum(axis=1)
+                given = log_marginals(mean[inside], std[inside], self.draws[picked])
+                result[:, k] += (given - self.marginals[:, picked]).sum(axis=1)
         return np.maximum(result / len(self.draws), 0.0)
 
 
@@ -65,7 +65,7 @@ TILE = 2**21
 """Elements of the largest intermediate."""
 
 
-def log_sites(mean: Float, std: Float, z: Float) -> Float:
+def log_marginals(mean: Float, std: Float, z: Float) -> Float:
     """(D, S): log 1/J sum_j N(z_d; mean_jd, std_jd^2) of every dimension by itself, for draws z (S, D).
 
     Without logarithms inside the sum, since the draw's own posterior keeps it from vanishing, and in single precision
@@ -154,6 +154,6 @@ def _compute(probe: Probe, seed: int, draws: int, posteriors: int) -> Aggregate:
         noise = noise @ np.linalg.cholesky(probe.noise).T
     z = mean[own] + std[own] * noise
     given_x = np.ascontiguousarray((-0.5 * noise**2 - np.log(std[own]) - 0.5 * np.log(2 * np.pi)).T)
-    together = log_given(mean[own], std[own], z, probe.noise)
-    sites, joint = log_sites(mean, std, z), log_joint(mean, std, z, probe.noise)
-    return Aggregate(seed, rows, own, z, given_x, together, sites, joint)
+    joint_given_x = log_given(mean[own], std[own], z, probe.noise)
+    marginals, joint = log_marginals(mean, std, z), log_joint(mean, std, z, probe.noise)
+    return Aggregate(seed, rows, own, z, given_x, joint_given_x, marginals, joint)

@@ -1,19 +1,20 @@
-"""Codes and factors from files: npy, npz, csv, tsv, parquet."""
+"""Codes and factors from files: npy, npz, HDF5, csv, tsv, parquet."""
 
 from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
-from hatchel.metrics.score import import_pandas
+from hatchel.data.formats import array_names, open_array
 
-FORMATS = (".npy", ".npz", ".csv", ".tsv", ".parquet")
+ARRAYS = (".npy", ".npz", ".h5", ".hdf5")
+TABLES = (".csv", ".tsv", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -25,76 +26,68 @@ class Columns:
 
 
 def read_columns(path: Path, role: str) -> Columns:
-    """The array that a file holds for a role ("codes", "factors", ...); an npz may hold several under their names."""
+    """The array that a file holds for a role ("codes", "factors", ...); one file may hold several under their names."""
     if not path.is_file():
         raise HatchelError(f"{role}: {path}: there is no such file")
-    match path.suffix.lower():
-        case ".npy":
-            return Columns(_load(path, role))
-        case ".npz":
-            return _from_archive(path, role)
-        case ".csv" | ".tsv":
-            return _from_text(path, role)
-        case ".parquet":
-            return _from_parquet(path, role)
-        case other:
-            raise HatchelError(f"{role}: {path}: unknown file type {other!r}. Known: {', '.join(FORMATS)}")
-
-
-def archive_roles(path: Path) -> tuple[str, ...]:
-    """The names of an npz's arrays; nothing for other files."""
-    return tuple(_load(path, "codes").files) if path.suffix.lower() == ".npz" and path.is_file() else ()
-
-
-def _load(path: Path, role: str) -> Any:
+    suffix = path.suffix.lower()
+    if suffix not in (*ARRAYS, *TABLES):
+        raise HatchelError(f"{role}: {path}: unknown file type {suffix!r}. Known: {', '.join((*ARRAYS, *TABLES))}")
     try:
-        return np.load(path, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise HatchelError(f"{role}: {path}: not a readable numpy file ({error})") from None
+        if suffix in ARRAYS:
+            return _array(path, role)
+        return _parquet(path) if suffix == ".parquet" else _text(path, role)
+    except HatchelError as error:
+        raise HatchelError(f"{role}: {error}") from None
 
 
-def _from_archive(path: Path, role: str) -> Columns:
-    archive = _load(path, role)
-    known = archive.files
-    if role in known:
-        names = archive["names"] if role == "factors" and "names" in known else None
-        return Columns(archive[role], None if names is None else tuple(str(n) for n in names))
-    if len(known) == 1:
-        return Columns(archive[known[0]])
-    raise HatchelError(f"{role}: {path}: holds no array {role!r}. Known: {', '.join(sorted(known))}")
+def stored_roles(path: Path) -> tuple[str, ...]:
+    """The names of a file's arrays; none for an npy file or a table."""
+    return array_names(path) if path.suffix.lower() in ARRAYS[1:] and path.is_file() else ()
 
 
-def _from_text(path: Path, role: str) -> Columns:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = [row for row in csv.reader(file, delimiter="\t" if path.suffix == ".tsv" else ",") if row]
-    if not rows:
-        raise HatchelError(f"{role}: {path}: the file is empty")
-    # A first row without a single number is a header; a table of strings only must have one.
-    named = not any(_is_number(cell) for cell in rows[0])
-    body = rows[1:] if named else rows
-    for number, row in enumerate(body, start=2 if named else 1):
-        if len(row) != len(rows[0]):
-            raise HatchelError(f"{role}: {path}: row {number} has {len(row)} cells, the first has {len(rows[0])}")
-    cells = np.array(body, dtype=np.str_).reshape(len(body), len(rows[0]))
-    try:
-        values: NDArray[Any] = cells.astype(np.float64)
-    except ValueError:
-        if role != "factors":
-            bad = next(c for c in cells.ravel() if not _is_number(c))
-            raise HatchelError(f"{role}: {path}: expected numbers, got {str(bad)!r}") from None
-        values = cells
-    return Columns(values, tuple(rows[0]) if named else None)
+def _array(path: Path, role: str) -> Columns:
+    known: tuple[str, ...] = array_names(path)
+    if not known:
+        raise HatchelError(f"{path}: holds no array")
+    if role not in known and len(known) > 1:
+        raise HatchelError(f"{path}: holds no array {role!r}. Known: {', '.join(sorted(known))}")
+    names = open_array(path, "names").all() if role == "factors" and "names" in known else None
+    values = open_array(path, role if role in known else known[0]).all()
+    return Columns(values, None if names is None else tuple(str(n) for n in names))
 
 
-def _from_parquet(path: Path, role: str) -> Columns:
-    pandas = import_pandas()
+def _parquet(path: Path) -> Columns:
+    import pandas  # slow to import
+
     try:
         frame = pandas.read_parquet(path)
     except ImportError:
         raise HatchelError('parquet files need pyarrow: pip install "hatchel[data]"') from None
     except (ValueError, OSError) as error:
-        raise HatchelError(f"{role}: {path}: not a readable parquet file ({error})") from None
-    return Columns(cast("NDArray[Any]", frame.to_numpy()), tuple(str(c) for c in frame.columns))
+        raise HatchelError(f"{path}: not a readable parquet file ({error})") from None
+    return Columns(frame.to_numpy(), tuple(str(c) for c in frame.columns))
+
+
+def _text(path: Path, role: str) -> Columns:
+    """A table whose header is optional, which pandas cannot tell from the first row."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = [row for row in csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",") if row]
+    if not rows:
+        raise HatchelError(f"{path}: the file is empty")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            raise HatchelError(f"{path}: row {number} has {len(row)} cells, the first has {len(rows[0])}")
+    # A first row without a single number is a header; a table of strings only must have one.
+    named = not any(_is_number(cell) for cell in rows[0])
+    cells = np.array(rows[named:], dtype=np.str_).reshape(-1, len(rows[0]))
+    names = tuple(rows[0]) if named else None
+    try:
+        return Columns(cells.astype(np.float64), names)
+    except ValueError:
+        if role == "factors":
+            return Columns(cells, names)
+    bad = next(str(cell) for cell in cells.ravel() if not _is_number(cell))
+    raise HatchelError(f"{path}: expected numbers, got {bad!r}")
 
 
 def _is_number(cell: str) -> bool:

@@ -64,7 +64,7 @@ def entropy(counts: NDArray[Any], axis: int = -1) -> Float:
 
 @functools.lru_cache(maxsize=4)
 def _count_log(largest: int) -> Float:
-    """c log c for c = 0..largest: a lookup is much cheaper than a logarithm a cell."""
+    """c log c for c = 0..largest: a lookup is much cheaper than a logarithm per cell."""
     counts = np.arange(largest + 1, dtype=np.float64)
     return counts * np.log(np.maximum(counts, 1.0))
 
@@ -109,3 +109,58 @@ def gap(values: Float) -> Float:
     """
     ordered = np.sort(np.vstack([values, np.zeros((1, values.shape[1]))]) if len(values) == 1 else values, axis=0)
     return ordered[-1] - ordered[-2]
+
+
+def concentration(importance: Float) -> Float:
+    """(R, C) -> (R,): 1 - H_C(P_r), where P_r is row r divided by its sum; 0 for a row without any importance.
+
+    Eastwood & Williams (2018, Sec. 2) call it the disentanglement of a row, the completeness of a column.
+
+    >>> concentration(np.array([[0.0, 3.0], [2.0, 2.0], [0.0, 0.0]])).round(6).tolist()
+    [1.0, 0.0, 0.0]
+    """
+    if importance.shape[1] == 1:
+        return (importance[:, 0] > 0).astype(np.float64)
+    total = importance.sum(axis=1, keepdims=True)
+    shares = importance / np.where(total > 0, total, 1.0)
+    spread = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=1)
+    return np.where(total[:, 0] > 0, 1 - spread / np.log(importance.shape[1]), 0.0)
+
+
+def weighted_concentration(importance: Float) -> float:
+    """sum_r rho_r (1 - H_C(P_r)) with rho the rows' shares of all importance; 0 where there is none.
+
+    DCI's D of a D x K matrix; DCI's C of the transposed one.
+    """
+    total = importance.sum()
+    return float(concentration(importance) @ importance.sum(axis=1) / total) if total > 0 else 0.0
+
+
+def normalised_information(labels: Labels) -> tuple[Float, Float]:
+    """(n, D) -> I(a_i; a_j) / sqrt(H(a_i) H(a_j)), 0 where an entropy is 0, and I(a_i; a_j): (D, D) each."""
+    shared = mutual_information(labels, labels)
+    scale = np.sqrt(np.outer(np.diag(shared), np.diag(shared)))
+    return np.divide(shared, scale, out=np.zeros_like(shared), where=scale > 0), shared
+
+
+def squared_correlations(codes: Float, values: Float) -> Float:
+    """(n, D), (n,) -> (D,): R² of the straight line from each dimension to the values; 0 where nothing varies.
+
+    >>> squared_correlations(np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]), np.array([5.0, 3.0, 1.0]))
+    array([1., 0.])
+    """
+    centred, target = codes - codes.mean(axis=0), values - values.mean()
+    scale = (centred**2).sum(axis=0) * (target**2).sum()
+    return np.divide((centred.T @ target) ** 2, scale, out=np.zeros(codes.shape[1]), where=scale > 0)
+
+
+def prior_divergence(mean: Float, std: Float) -> Float:
+    """(n, D) each -> (D,): the mean over rows of KL(N(mean, std²) || N(0, 1)), in nats."""
+    return 0.5 * (mean**2 + std**2 - 1 - 2 * np.log(std)).mean(axis=0)
+
+
+def standardised(codes: Float, by: Float | None = None) -> Float:
+    """Codes (n, D) with the means and deviations of `by` (their own by default) at 0 and 1; a constant stays at 0."""
+    rows = codes if by is None else by
+    spread = rows.std(axis=0)
+    return (codes - rows.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

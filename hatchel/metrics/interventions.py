@@ -22,7 +22,7 @@ class SameValue:
 
     @classmethod
     def of(cls, probe: Probe, factor: int) -> SameValue:
-        """The index of one factor, built once a probe."""
+        """The index of one factor, built once per probe."""
         return probe.once(("same value", factor), lambda: cls(probe.classes[:, factor]))
 
     def draw(self, like: NDArray[np.int64], rng: np.random.Generator, size: int | None = None) -> NDArray[np.int64]:

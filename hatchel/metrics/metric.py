@@ -1,7 +1,7 @@
-"""Metric: the family's root. A member says what it needs of a Probe and how to measure it.
+"""Metric: the family's root. A member states what it needs of a Probe, how to measure it, and how its interval is made.
 
-One file a metric, named after the metric's function with an underscore in front (`_mig.py` holds the function `mig`
-and the Spec `MIG`), so that `hatchel.metrics.mig` is always the function and never the module.
+One file per metric, named after the metric's function with an underscore in front: `_mig.py` holds the Spec `MIG`, from
+whose fields the function `hatchel.metrics.mig` is derived, and that name is always the function, never the module.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Spec, to_dict
 from hatchel.metrics.inputs import Seed, generator
+from hatchel.metrics.intervals import Bootstrap, percentile_interval
 from hatchel.metrics.probe import Probe
-from hatchel.metrics.score import Interval, Score
+from hatchel.metrics.score import Score
 
 NEEDS: Mapping[str, str] = {
     "factors": "the factors of every row",
@@ -37,26 +38,35 @@ class Metric(Spec, ABC, family="metric", home="hatchel.metrics"):
     """A number that says how well codes stand for factors."""
 
     needs: ClassVar[tuple[str, ...]] = ("factors",)
-    """Which optional parts of the Probe it reads: keys of NEEDS."""
+    """Which optional parts of the Probe it must have: keys of NEEDS. Arguments of its function, in this order."""
     also_needs: ClassVar[Mapping[tuple[str, str], str]] = {}
     """What an option adds to that: {(field, value): need}."""
-    lower_is_better: ClassVar[bool] = False
+    accepts: ClassVar[tuple[str, ...]] = ()
+    """Parts of the Probe that it uses where they are given."""
+    reads_codes: ClassVar[bool] = True
+    fits: ClassVar[bool] = False
+    """Whether it fits a predictor on the Probe's training rows and judges it on the test rows."""
     intervention: ClassVar[bool] = False
     """Whether it holds one factor fixed while the others vary, so that rows must share factor values."""
+    lower_is_better: ClassVar[bool] = False
+    interval: ClassVar[Bootstrap | None] = Bootstrap()
+    """How its interval is made; None: it has none."""
+    argument_names: ClassVar[Mapping[str, str]] = {}
+    """{field: argument of the function}, where an array already has the field's name."""
 
-    def score(self, probe: Probe, rng: Seed = 0, bootstrap: int = 0) -> Score:
-        """The score on a probe; `bootstrap` replicates resample the rows for a 95 % interval."""
+    def score(self, probe: Probe, rng: Seed = 0, bootstrap: int | None = 0) -> Score:
+        """The score on a probe; `bootstrap`: replicates, at most, for a 95 % interval (None: as many as usual)."""
         reason = self.missing(probe)
         if reason:
             raise HatchelError(f"{self.kind}: needs {reason}")
         random = generator(rng)
-        result = self.measure(probe, random)
-        interval = None
-        if bootstrap:
-            draws = [self.measure(probe.resampled(random), random).value for _ in range(bootstrap)]
-            interval = Interval.of(np.array(draws), result.value)
-        seed = rng if isinstance(rng, int) else None
-        return dataclasses.replace(result, seed=seed, interval=interval)
+        result = dataclasses.replace(self.measure(probe, random), seed=rng if isinstance(rng, int) else None)
+        count = self.interval.count(bootstrap) if self.interval else 0
+        if not self.interval or not count:
+            return result
+        draws = self.interval.draws(lambda part: self.measure(part, random).value, probe, random, count)
+        estimate = percentile_interval(result.value, draws, result.n)
+        return dataclasses.replace(result, interval=estimate, replicates=len(draws))
 
     @abstractmethod
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self, cast
 
@@ -129,6 +129,10 @@ class Probe:
             still = [name for k, name in enumerate(self.names) if k not in self.varying]
             found.append(f"constant factors, left out: {', '.join(still)}")
         return tuple(found)
+
+    def by_factor(self, values: Iterable[float]) -> dict[str, float]:
+        """One number for every factor that varies, by its name."""
+        return {self.names[k]: float(v) for k, v in zip(self.varying, values, strict=True)}
 
     # -- shared quantities ---------------------------------------------------------------------------------------
 
@@ -260,7 +264,7 @@ class Probe:
         if self.values is None or not np.issubdtype(self.values.dtype, np.floating):
             return np.zeros(count, dtype=np.bool_)
         fractions = (self.values != np.round(self.values)).any(axis=0)
-        # Fewer than ten rows a value: no class of them could be learnt or counted.
+        # Fewer than ten rows per value: no class of them could be learnt or counted.
         return np.array([f and len(np.unique(v)) > self.n / 10 for f, v in zip(fractions, self.values.T, strict=True)])
 
     def _check_factors(self) -> None:

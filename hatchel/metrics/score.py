@@ -12,30 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A confidence interval [low, high] of a stated level, from a stated number of replicates."""
-
-    low: float
-    high: float
-    level: float = 0.95
-    replicates: int = 0
-
-    @classmethod
-    def of(cls, replicates: NDArray[np.float64], value: float, level: float = 0.95) -> Interval:
-        """The percentile interval (Efron 1979) of bootstrap replicates, recentred on the value itself.
-
-        Recentred, because a resample repeats rows and so every count-based information in it is too large by the
-        same bias again: around 0 the plain percentiles would leave out the value.
-
-        >>> Interval.of(np.arange(101.0), value=40, level=0.9)
-        Interval(low=-5.0, high=85.0, level=0.9, replicates=101)
-        """
-        tail = 50 * (1 - level)
-        low, high = np.percentile(replicates - replicates.mean() + value, [tail, 100 - tail])
-        return cls(round(float(low), 12), round(float(high), 12), level, len(replicates))
+from hatchel.core.estimate import Estimate
 
 
 @dataclass(frozen=True)
@@ -55,7 +32,9 @@ class Score:
     n: int = 0
     """Rows the value was computed from."""
     seed: int | None = None
-    interval: Interval | None = None
+    interval: Estimate | None = None
+    replicates: int = 0
+    """Resamples that the interval comes from."""
     notes: tuple[str, ...] = ()
     """What a reader must know: dead dimensions, constant factors, samples smaller than the protocol's."""
 
@@ -74,28 +53,39 @@ class Score:
         """Plain JSON values; NaN becomes null."""
         names = ("name", "value", "parts", "matrix", "factors", "settings", "n", "seed", "notes")
         body = {name: plain(getattr(self, name)) for name in names}
-        return body | {"interval": vars(self.interval) if self.interval else None}
+        ends = self.interval and {
+            "low": self.interval.low, "high": self.interval.high, "level": self.interval.level,
+            "replicates": self.replicates,
+        }  # fmt: skip
+        return body | {"interval": ends}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Score:
+        """What `to_dict` gave, read again."""
+        ends = cast("Mapping[str, Any] | None", data.get("interval"))
+        known = {k: data[k] for k in ("name", "value", "parts", "settings", "n", "seed") if k in data}
+        matrix = data.get("matrix")
+        return cls(
+            **known,
+            matrix=None if matrix is None else np.array(matrix, dtype=np.float64),
+            factors=tuple(data.get("factors", ())),
+            notes=tuple(data.get("notes", ())),
+            interval=Estimate(data["value"], ends["low"], ends["high"], data["n"], ends["level"]) if ends else None,
+            replicates=ends["replicates"] if ends else 0,
+        )
 
     def to_json(self, indent: int | None = None) -> str:
         """The dictionary as JSON text."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def to_pandas(self) -> Any:
-        """The matrix as a table: one row a dimension, one column a factor."""
-        pandas = import_pandas()
+        """The matrix as a table: one row per dimension, one column per factor."""
+        import pandas  # slow to import
+
         if self.matrix is None:
             return pandas.DataFrame({self.name: [self.value]})
         columns = self.factors if len(self.factors) == self.matrix.shape[1] else None
         return pandas.DataFrame(self.matrix, columns=columns, index=[f"z{d}" for d in range(len(self.matrix))])
-
-
-def import_pandas() -> Any:
-    """pandas, which is an extra."""
-    try:
-        import pandas
-    except ImportError:
-        raise HatchelError('tables need pandas: pip install "hatchel[data]"') from None
-    return pandas
 
 
 def plain(value: Any) -> Any:

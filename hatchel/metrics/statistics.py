@@ -12,10 +12,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core import estimate
 from hatchel.core.errors import HatchelError
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Seed, generator
-from hatchel.metrics.score import Interval
 
 Centre = Literal["mean", "median", "interquartile"]
 
@@ -26,7 +26,7 @@ class Estimate:
 
     name: str
     value: float
-    interval: Interval
+    interval: estimate.Estimate
     runs: int
 
     def __float__(self) -> float:
@@ -154,4 +154,4 @@ def _estimate(name: str, value: float, replicates: Float, level: float, runs: in
         raise HatchelError(f"level: expected a number between 0 and 1, got {level}")
     tail = 50 * (1 - level)
     low, high = np.percentile(replicates, [tail, 100 - tail])
-    return Estimate(name, value, Interval(float(low), float(high), level, len(replicates)), runs)
+    return Estimate(name, value, estimate.Estimate(value, float(low), float(high), runs, level), runs)

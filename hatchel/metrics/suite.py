@@ -14,7 +14,7 @@ from hatchel.core.progress import progress
 from hatchel.core.spec import from_dict
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
-from hatchel.metrics.score import Score, import_pandas
+from hatchel.metrics.score import Score
 
 
 class Scores(Mapping[str, Score]):
@@ -37,12 +37,19 @@ class Scores(Mapping[str, Score]):
         """Plain JSON values: {"scores": {name: ...}, "skipped": {name: reason}}."""
         return {"scores": {k: s.to_dict() for k, s in self.items()}, "skipped": self.skipped}
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Scores:
+        """What `to_dict` gave, read again."""
+        return cls({k: Score.from_dict(s) for k, s in data["scores"].items()}, data["skipped"])
+
     def to_json(self, indent: int | None = None) -> str:
         """The dictionary as JSON text."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def to_pandas(self) -> Any:
-        """One row a score: value, interval, sample size, seed."""
+        """One row per score: value, interval, sample size, seed."""
+        import pandas  # slow to import
+
         rows = [
             {
                 "metric": s.name, "value": s.value, "low": s.interval and s.interval.low,
@@ -50,10 +57,10 @@ class Scores(Mapping[str, Score]):
             }
             for s in self.values()
         ]  # fmt: skip
-        return import_pandas().DataFrame(rows).set_index("metric")
+        return pandas.DataFrame(rows).set_index("metric")
 
     def table(self) -> str:
-        """Plain text: one line a score, then what was left out and why."""
+        """Plain text: one line per score, then what was left out and why."""
         width = max((len(name) for name in (*self, *self.skipped)), default=0)
         lines = [f"{name:<{width}}  {str(score).removeprefix(name).strip()}" for name, score in self.items()]
         return "\n".join(lines + [f"{name:<{width}}  {reason}" for name, reason in self.skipped.items()])
@@ -77,7 +84,7 @@ def evaluate(
     train: int | NDArray[np.int64] | None = None,
     test: int | NDArray[np.int64] | None = None,
     seed: int = 0,
-    bootstrap: int = 0,
+    bootstrap: int | None = 0,
 ) -> Scores:
     """All metrics (or those named, or the given Specs) on one set of codes; see Probe for the arguments.
 
@@ -91,7 +98,9 @@ def evaluate(
     return measure(probe, which, seed, bootstrap)
 
 
-def measure(probe: Probe, which: str | Sequence[str | Metric] = "all", seed: int = 0, bootstrap: int = 0) -> Scores:
+def measure(
+    probe: Probe, which: str | Sequence[str | Metric] = "all", seed: int = 0, bootstrap: int | None = 0
+) -> Scores:
     """`evaluate` on a Probe that is already there."""
     everything = which == "all"
     if everything:

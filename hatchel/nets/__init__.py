@@ -1,1 +1,1 @@
-"""Networks: encoders turn data into the numbers of q(z|x), decoders turn a code into the numbers of p(x|z)."""
+"""Encoders and decoders: networks from items to the numbers of q(z|x), and from codes to the numbers of p(x|z)."""

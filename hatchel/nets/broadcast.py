@@ -27,12 +27,10 @@ class Broadcast(Decoder):
     "Side of every kernel; odd, so that the image keeps its size."
 
     def check(self) -> None:
-        """An odd kernel."""
         if self.kernel % 2 == 0:
             raise HatchelError(f"kernel: must be odd, got {self.kernel}; set {self.kernel + 1}")
 
     def build(self, width: int, shape: Shape) -> nn.Module:
-        """z (B, width) -> (B, C, H, W)."""
         if len(shape) != 3:
             raise HatchelError(
                 f"decoder=broadcast needs images (channels, height, width); the data have shape {shape}. "
@@ -56,6 +54,5 @@ class Tile(nn.Module):
         self.register_buffer("grid", torch.stack((x, y), 2), persistent=False)  # (H, W, 2)
 
     def forward(self, z: Tensor) -> Tensor:
-        """The code and the coordinates, channels_last without a copy."""
         tiled = z[:, None, None, :].expand(-1, *self.grid.shape[:2], -1)
         return torch.cat((tiled, self.grid.expand(z.shape[0], -1, -1, -1)), 3).permute(0, 3, 1, 2)

@@ -29,7 +29,6 @@ class Conv(Encoder):
     "Sizes of the fully connected layers between the convolutions and the latent's numbers."
 
     def check(self) -> None:
-        """At least one convolution."""
         if not self.channels:
             raise HatchelError("channels: name at least one, e.g. 32,32,64,64")
 
@@ -76,12 +75,10 @@ class Deconv(Decoder):
     "Sizes of the fully connected layers between the code and the 4x4 grid."
 
     def check(self) -> None:
-        """At least one channel count."""
         if not self.channels:
             raise HatchelError("channels: name at least one, e.g. 32,32,64,64")
 
     def build(self, width: int, shape: Shape) -> nn.Module:
-        """z (B, width) -> (B, C, H, W)."""
         depth = halvings(shape, "decoder=deconv", "decoder=mlp_decoder")
         channels = fitted(self.channels, depth)
         layers: list[nn.Module] = []

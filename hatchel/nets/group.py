@@ -46,7 +46,6 @@ class GroupedLinear(nn.Module):
         self.bias = nn.Parameter(torch.empty(groups, 1, outputs).uniform_(-bound, bound))
 
     def forward(self, x: Tensor) -> Tensor:
-        """x_g W_g + b_g."""
         return torch.baddbmm(self.bias, x, self.weight)
 
 

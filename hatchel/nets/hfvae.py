@@ -33,7 +33,6 @@ class HfvaeMnist(Encoder):
     "Sizes of the hidden layers; the last serves the Gaussian sites, the one before it the discrete ones."
 
     def check(self) -> None:
-        """Room for the side branch."""
         _two_layers(self.hidden)
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
@@ -53,7 +52,6 @@ class HfvaeDsprites(Encoder):
     "Sizes of the hidden layers; the last serves the Gaussian sites, the one before it the discrete ones."
 
     def check(self) -> None:
-        """Room for the side branch."""
         _two_layers(self.hidden)
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
@@ -93,7 +91,6 @@ class HfvaeMnistDecoder(Decoder):
     """
 
     def build(self, width: int, shape: Shape) -> nn.Module:
-        """z (B, width) -> (B, *shape)."""
         return MlpDecoder(hidden=(200, 400)).build(width, shape)
 
 
@@ -107,7 +104,6 @@ class HfvaeDspritesDecoder(Decoder):
     """
 
     def build(self, width: int, shape: Shape) -> nn.Module:
-        """z (B, width) -> (B, *shape)."""
         return MlpDecoder(hidden=(400, 1200, 1200), activation="tanh").build(width, shape)
 
 
@@ -121,7 +117,6 @@ class HfvaeCelebaDecoder(Decoder):
     """
 
     def build(self, width: int, shape: Shape) -> nn.Module:
-        """z (B, width) -> (B, C, H, W)."""
         channels = fitted(CHANNELS, halvings(shape, "decoder=hfvae_celeba_decoder", "decoder=mlp_decoder"))
         row = [nn.Linear(width, 256), nn.ReLU(inplace=True), nn.Linear(256, GRID * GRID * channels[-1]), nn.Tanh()]
         grid = ToShape((channels[-1], GRID, GRID))

@@ -51,7 +51,6 @@ class ToRow(nn.Module):
     """(B, C, H, W) -> (B, HWC), rows pass unchanged. Channels go last: a channels_last image is not copied."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """The values of each item in one row."""
         return (x.permute(0, 2, 3, 1) if x.ndim == 4 else x).flatten(1)
 
 
@@ -63,7 +62,6 @@ class ToShape(nn.Module):
         self.shape = shape
 
     def forward(self, row: Tensor) -> Tensor:
-        """The row folded back into the items' shape."""
         if len(self.shape) != 3:
             return row.unflatten(1, self.shape)
         channels, height, width = self.shape
@@ -130,12 +128,11 @@ class Doubling(Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
-        """Keep what the gradient needs."""
         ctx.save_for_backward(*inputs[:2])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """By torch's own operator, which has a derivative of its own: second derivatives work."""
+        # By torch's own operator, which has a derivative of its own: second derivatives work.
         x, weight = ctx.saved_tensors
         (gradient,) = gradients
         wanted = (ctx.needs_input_grad[0], ctx.needs_input_grad[1], False)
@@ -153,7 +150,7 @@ class Stack(nn.Module):
         self.layers = nn.ModuleDict(dict(layers))
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:
-        """What each layer says about x: references to values that the backward pass keeps anyway."""
+        """What each layer gives for x: references to values that the backward pass keeps anyway."""
         features: dict[str, Tensor] = {}
         for name, layer in self.layers.items():
             x = layer(x)

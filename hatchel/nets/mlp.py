@@ -57,7 +57,6 @@ class MlpDecoder(Decoder):
     "After each hidden layer."
 
     def build(self, width: int, shape: Shape) -> nn.Module:
-        """z (B, width) -> (B, *shape)."""
         layers: list[nn.Module] = []
         for inputs, outputs in itertools.pairwise((width, *self.hidden)):
             layers += [nn.Linear(inputs, outputs), activated(self.activation)]

@@ -54,7 +54,6 @@ class Recurd0Decoder(Decoder):
     "The layer that opens the 4x4 map: as Table 10 counts it, or as Table 3 prints it."
 
     def build(self, width: int, shape: Shape) -> nn.Module:
-        """z (B, width) -> (B, C, H, W)."""
         halvings(shape, "decoder=recurd0_decoder", "decoder=mlp_decoder")
         hidden = self.hidden or _hidden(shape)
         net = Deconv(hidden=(hidden,)).build(width, shape)

@@ -117,7 +117,6 @@ class ResidualDecoder(Decoder, kind="residual_decoder"):
     "(channels, side) of the map that the code is, as latent=nvae gives it; left out: a linear layer makes one of 4x4."
 
     def build(self, width: int, shape: Shape) -> nn.Module:
-        """z (B, width) -> (B, C, H, W)."""
         halvings(shape, "decoder=residual_decoder", "decoder=mlp_decoder")
         first: list[nn.Module]
         if self.state is None:

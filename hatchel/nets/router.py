@@ -93,7 +93,6 @@ class FixedRouter(nn.Module):
         self.outputs = outputs
 
     def forward(self, m: Tensor) -> Tensor:
-        """No weights at all."""
         return m.flatten(1, 2).unflatten(1, (self.outputs, -1))
 
 
@@ -117,7 +116,6 @@ class AttentionRouter(nn.Module):
         self.out = nn.Linear(channels, channels)
 
     def forward(self, m: Tensor) -> Tensor:
-        """The heads' mixtures, side by side."""
         keys = self.keys(m.mean((3, 4))).unflatten(2, (self.HEADS, -1))  # (B, d, heads, C / heads)
         scores = torch.einsum("hoc,bdhc->bhod", self.queries, keys) / math.sqrt(keys.shape[3])
         last = m.permute(0, 3, 4, 1, 2)  # (B, H, W, d, C)

@@ -35,7 +35,6 @@ class RtcDecoder(Decoder):
     """
 
     def build(self, width: int, shape: Shape) -> nn.Module:
-        """z (B, width) -> (B, C, H, W)."""
         channels = fitted((32, 32, 64, 64), halvings(shape, "decoder=rtc_decoder", "decoder=mlp_decoder"))
         grid = [
             Upconv(width, 512, kernel=1, stride=1, padding=0),

@@ -34,7 +34,6 @@ class Split(Encoder):
     "Units of each branch's fully connected layer."
 
     def check(self) -> None:
-        """At least one convolution in the trunk."""
         if not self.channels:
             raise HatchelError("channels: name at least one, e.g. 32,32,64")
 
@@ -64,7 +63,6 @@ class Sharing(Encoder):
     "Of the convolutions but the last, at 64 px; smaller images drop from the front, larger ones repeat the first."
 
     def check(self) -> None:
-        """At least one convolution before the last."""
         if not self.channels:
             raise HatchelError("channels: name at least one, e.g. 32,32,64")
 

@@ -58,9 +58,9 @@ class Evaluator:
             self._ratios[key] = self._read(by, compared)
         return self._ratios[key]
 
-    def critic_losses(self, resting: Collection[CriticKey] = ()) -> dict[CriticKey, Tensor]:
+    def critic_losses(self, inactive: Collection[CriticKey] = ()) -> dict[CriticKey, Tensor]:
         """What each critic that was read minimises: no gradient can leak into the encoder."""
-        return {key: self.critic_loss(*key) for key in self._samples if key not in resting}
+        return {key: self.critic_loss(*key) for key in self._samples if key not in inactive}
 
     def critic_loss(self, by: Critic, compared: Compared) -> Tensor:
         """What one critic minimises, on detached samples."""

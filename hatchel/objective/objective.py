@@ -40,7 +40,6 @@ class Weighted(Spec):
 
     @classmethod
     def coerce(cls, value: Any) -> Any:
-        """A bare term has weight 1."""
         return cls(value) if isinstance(value, Term) else super().coerce(value)
 
 
@@ -61,7 +60,7 @@ class Loss:
     terms: dict[str, Tensor]
     """Each term's unweighted mean over the batch, detached."""
     critics: dict[str, Tensor]
-    """Each critic's own loss, detached; 0 where it rests."""
+    """Each critic's own loss, detached; 0 where no active term reads it."""
 
 
 class Objective(nn.Module):
@@ -126,9 +125,9 @@ class Objective(nn.Module):
                 for name, entry in self.terms.items()
             ]
         ).sum()
-        resting = {key for key, weights in self._readers.items() if all(w.inactive(t.level) for w in weights)}
-        losses = {self._keys[key]: mean(loss) for key, loss in evaluator.critic_losses(resting).items()}
-        losses |= {self._keys[key]: _zero_loss(critics[key]) for key in resting}
+        inactive = {key for key, weights in self._readers.items() if all(w.inactive(t.level) for w in weights)}
+        losses = {self._keys[key]: mean(loss) for key, loss in evaluator.critic_losses(inactive).items()}
+        losses |= {self._keys[key]: _zero_loss(critics[key]) for key in inactive}
         return Loss(
             total=total + sum(losses.values()),
             objective=total.detach(),

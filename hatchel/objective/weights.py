@@ -68,11 +68,9 @@ class Constant(Weight):
     """w; negative to reward a term."""
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        """At every step the same."""
         return self.value * value
 
     def formula(self, symbol: str) -> str:
-        """A weight of 1 is not written."""
         return symbol if self.value == 1 else f"{self.value:g}*{symbol}"
 
 
@@ -93,11 +91,9 @@ class Ramp(Weight):
         return climb(self.start, self.end, step - self.delay, self.steps)
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        """By the step alone."""
         return self.at(step) * value
 
     def formula(self, symbol: str) -> str:
-        """With both ends."""
         return f"({self.start:g}->{self.end:g} in {self.steps} steps)*{symbol}"
 
 
@@ -119,11 +115,9 @@ class Cyclic(Weight):
         return self.high if phase >= self.rise else self.low + (self.high - self.low) * phase / self.rise
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        """By the step alone."""
         return self.at(step) * value
 
     def formula(self, symbol: str) -> str:
-        """With both ends and the period."""
         return f"({self.low:g}->{self.high:g} every {self.period} steps)*{symbol}"
 
 
@@ -144,11 +138,9 @@ class Capacity(Weight):
         return climb(self.start, self.end, step, self.steps)
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        """Of the batch mean, not row by row."""
         return self.gamma * (value - self.at(step)).abs()
 
     def formula(self, symbol: str) -> str:
-        """With the set points."""
         return f"{self.gamma:g}*|{symbol} - C(t)|, C: {self.start:g}->{self.end:g} nats in {self.steps} steps"
 
 
@@ -174,7 +166,6 @@ class PI(Weight, kind="pi"):
     """Largest beta."""
 
     def check(self) -> None:
-        """The bounds must leave room."""
         if self.low >= self.high:
             raise HatchelError(f"low: must be below high, got {self.low:g} and {self.high:g}")
 
@@ -199,7 +190,6 @@ class PI(Weight, kind="pi"):
         return beta * value
 
     def formula(self, symbol: str) -> str:
-        """With the set point."""
         return f"beta(t)*{symbol}, beta by PI control to {self.target:g} nats"
 
 
@@ -240,7 +230,6 @@ class IncrementalPI(Weight, kind="incremental_pi"):
     """Largest beta."""
 
     def check(self) -> None:
-        """The bounds must hold the initial beta, and an increment must end before the next."""
         if not self.low <= self.initial <= self.high or self.low == self.high:
             raise HatchelError(
                 f"initial: must lie between low and high, got {self.initial:g} for {self.low:g} to {self.high:g}"
@@ -276,7 +265,6 @@ class IncrementalPI(Weight, kind="incremental_pi"):
         return beta * value
 
     def formula(self, symbol: str) -> str:
-        """With the set points."""
         return f"beta(t)*{symbol}, beta by incremental PI control, set point {self.start:g}->{self.target:g} nats"
 
 
@@ -287,15 +275,12 @@ class PerLevel(Weight):
     """beta_0, beta_1, ..."""
 
     def at_level(self, level: int) -> Weight:
-        """A constant."""
         return Constant(self.weights[level])
 
     def inactive(self, level: int) -> bool:
-        """Where the weight is 0: (10, 0, 0) is a term on the first level alone."""
         return self.weights[level] == 0
 
     def accepts(self, layout: Layout) -> str:
-        """One weight a level."""
         if len(self.weights) == layout.levels:
             return ""
         levels = f"{layout.levels} level{'s' if layout.levels > 1 else ''}"
@@ -303,9 +288,7 @@ class PerLevel(Weight):
         return f"there are {len(self.weights)} weights for {levels}; give one for each, or a single number{remedy}"
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        """As at level 0; the objective asks for the level of its trace first."""
         return self.at_level(0).apply(value, step, state)
 
     def formula(self, symbol: str) -> str:
-        """With every level's weight."""
         return f"beta_i*{symbol}, beta: {', '.join(f'{w:g}' for w in self.weights)} by level"

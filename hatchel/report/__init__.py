@@ -1,1 +1,4 @@
-"""The report room: examine a run (`findings`), draw it (`figures`, `pictures`), put it on one page (`page`)."""
+"""A run on one page: what was found (`findings`), figures and pictures of it, and the HTML file (`page`).
+
+Each figure of the page is a panel (`panels`), a function that a plug-in can add to.
+"""

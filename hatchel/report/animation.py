@@ -12,9 +12,8 @@ from PIL import Image, ImageDraw, ImageFont
 from hatchel.metrics.information import Float
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
-from hatchel.report.pictures import Images, decoded
+from hatchel.report.pictures import ROWS, Images, decoded, moved, typical
 from hatchel.report.style import INK
-from hatchel.report.traversal import ROWS, moved, typical
 
 FRAMES = 40
 """Of one round; even, so that the way back shows the images of the way there."""
@@ -39,7 +38,7 @@ def moving(found: Findings, chosen: Sequence[int], frames: int = FRAMES) -> Imag
     """The decoded way there and back of some dimensions: (frames, R, H, W, C)."""
     start = typical(found.probe.codes, found.dimensions)
     shares = sweep(frames)
-    there = shares[: frames // 2 + 1]  # the way back meets the same codes
+    there = shares[: frames // 2 + 1]  # the way back passes the same codes
     codes = np.stack([moved(start, found.dimensions, d, there) for d in chosen])
     images = decoded(found.run, codes)  # (R, frames / 2 + 1, H, W, C)
     whole = np.concatenate([images, images[:, 1 : frames - frames // 2][:, ::-1]], axis=1)
@@ -56,14 +55,14 @@ def frames_of(images: Images, labels: Sequence[str]) -> list[Image.Image]:
     columns = min(COLUMNS, count)
     rows = math.ceil(count / columns)
     step = (wide + GAP, high + TEXT + 6 + GAP)
-    sheet = Image.new("RGB", (columns * step[0] + GAP, rows * step[1] + GAP), "white")
+    empty = Image.new("RGB", (columns * step[0] + GAP, rows * step[1] + GAP), "white")
     corners = [(GAP + (i % columns) * step[0], GAP + (i // columns) * step[1]) for i in range(count)]
-    draw = ImageDraw.Draw(sheet)
+    draw = ImageDraw.Draw(empty)
     for (x, y), label in zip(corners, labels, strict=True):
         draw.text((x, y), label, fill=INK, font=font)
     result: list[Image.Image] = []
     for frame in images:
-        picture = sheet.copy()
+        picture = empty.copy()
         for (x, y), tile in zip(corners, frame, strict=True):
             pixels = tile[..., :3] if channels >= 3 else tile[..., 0]
             large = Image.fromarray(pixels).resize((width * scale, height * scale), Image.Resampling.NEAREST)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.estimate import Estimate
 from hatchel.core.spec import to_dict
 from hatchel.evaluation.evaluation import ITEMS
-from hatchel.metrics.score import Interval
 from hatchel.metrics.statistics import over_seeds
-from hatchel.report.findings import Findings, examine
+from hatchel.report.findings import Findings, analyse
 from hatchel.training.run import TrainedRun
 
 
@@ -45,7 +45,7 @@ class Entry:
 
     value: float
     """Of the one run, or the mean over seeds."""
-    interval: Interval | None
+    interval: Estimate | None
     """Over the items measured for one run, over the runs for several."""
     each: tuple[float, ...]
     """Run by run."""
@@ -86,14 +86,14 @@ def compare(
     *,
     items: int = ITEMS,
     seed: int = 0,
-    bootstrap: int = 200,
+    bootstrap: int | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
     """Examine every run on the same items and take those together that differ only in their seed."""
     found: list[Findings] = []
     for number, run in enumerate(runs, 1):
         say(f"{number}/{len(runs)}  {run.folder}")
-        found.append(examine(run, items=items, seed=seed, bootstrap=bootstrap))
+        found.append(analyse(run, items=items, seed=seed, bootstrap=bootstrap))
     return grouped(found)
 
 
@@ -126,7 +126,7 @@ def entry(group: Group, key: str) -> Entry | None:
 def best(entries: Sequence[Entry | None], data: Sequence[str], lower: bool) -> list[bool]:
     """Which entries beat all others on the same data: better, and with an interval that overlaps none of theirs.
 
-    >>> high, low = Entry(0.5, Interval(0.4, 0.6), ()), Entry(0.2, Interval(0.1, 0.3), ())
+    >>> high, low = Entry(0.5, Estimate(0.5, 0.4, 0.6), ()), Entry(0.2, Estimate(0.2, 0.1, 0.3), ())
     >>> best([high, low], ["a", "a"], lower=False), best([high, low], ["a", "b"], lower=False)
     ([True, False], [False, False])
     """

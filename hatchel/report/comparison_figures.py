@@ -14,10 +14,10 @@ from hatchel.metrics.score import Score
 from hatchel.report import figures
 from hatchel.report.comparison import Comparison, Group, entry
 from hatchel.report.findings import HEADLINES, Findings
-from hatchel.report.panels.panel import Drawing, Shown
-from hatchel.report.panels.traversals import strip
-from hatchel.report.pictures import mosaic, rows_figure, traversal_labels, traversals
-from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, WIDE, bare, pixels_uri, sheet
+from hatchel.report.panels.images import strip
+from hatchel.report.panels.panel import Drawing, DrawnPanel
+from hatchel.report.pictures import mosaic, rows_figure, traversal_labels, traversed
+from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, WIDE, bare, new_figure, pixels_uri
 from hatchel.training.events import read_events
 
 COLOURS = (ACCENT, *OTHERS)
@@ -28,14 +28,14 @@ ROWS = 6
 RUN = Markup('<div class="run"><h3>{}</h3>\n{}</div>')
 
 
-def comparison_panels(comparison: Comparison) -> list[Shown]:
+def comparison_panels(comparison: Comparison) -> list[DrawnPanel]:
     """Those that there is something to show for."""
     groups = comparison.groups
     drawn = [
-        Shown("chart", "Scores and their intervals", False, _chart(groups)),
-        Shown("losses", "Loss and terms over the steps", False, _losses(groups)),
-        Shown("information", "Information per dimension", True, _information(groups)),
-        Shown("traversals", "Traversals", True, _traversals(groups)),
+        DrawnPanel("chart", "Scores and their intervals", False, _chart(groups)),
+        DrawnPanel("losses", "Loss and terms over the steps", False, _losses(groups)),
+        DrawnPanel("information", "Information per dimension", True, _information(groups)),
+        DrawnPanel("traversals", "Traversals", True, _traversals(groups)),
     ]
     return [panel for panel in drawn if panel.drawing.figures]
 
@@ -72,7 +72,7 @@ def _losses(groups: Sequence[Group]) -> Drawing:
     if not names:
         return Drawing({}, "")
     rows = math.ceil(len(names) / 2)
-    figure = sheet(1.4 * rows + 0.45)
+    figure = new_figure(1.4 * rows + 0.45)
     panels = list(figure.subplots(rows, 2, squeeze=False).flat)
     for axes, name in zip(panels, names, strict=False):
         bare(axes, grid="y")
@@ -107,7 +107,7 @@ def _information(groups: Sequence[Group]) -> Drawing:
     columns = min(3, len(members))
     rows = math.ceil(len(members) / columns)
     tallest = max(min(DIMENSIONS, len(f.dimensions.order)) for _, f, _ in members)
-    figure = sheet((0.2 * tallest + 0.6) * rows, WIDE)
+    figure = new_figure((0.2 * tallest + 0.6) * rows, WIDE)
     widest = max(float(f.dimensions.information.max()) for _, f, _ in members)
     panels = list(figure.subplots(rows, columns, squeeze=False).flat)
     for axes, (name, found, colour) in zip(panels, members, strict=False):
@@ -133,7 +133,7 @@ def _traversals(groups: Sequence[Group]) -> Drawing:
         for found in group.members:
             if not found.pictured:
                 continue
-            images, counts = traversals(found.run, found, ROWS)
+            images, counts = traversed(found.run, found, ROWS)
             order = found.dimensions.order[: len(images)].tolist()
             strips = [
                 strip(found.dimensions, d, pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]])))

@@ -11,7 +11,7 @@ from hatchel.report.comparison import Comparison, Entry, Group, best, difference
 from hatchel.report.comparison_figures import comparison_panels, score_keys
 from hatchel.report.findings import HEADLINES
 from hatchel.report.page import checked_file, rendered
-from hatchel.report.panels.panel import Shown
+from hatchel.report.panels.panel import DrawnPanel
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def write_comparison(comparison: Comparison, path: Path) -> Path:
     return path
 
 
-def comparison_page(comparison: Comparison, panels: Sequence[Shown] | None = None) -> str:
+def comparison_page(comparison: Comparison, panels: Sequence[DrawnPanel] | None = None) -> str:
     """The page's text. `panels`: already drawn ones."""
     groups = comparison.groups
     names = list(dict.fromkeys(g.first.run.data.name for g in groups))

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.latents.layout import Site, plain_layout
 from hatchel.metrics import information as counting
 from hatchel.metrics.information import Float
 from hatchel.metrics.probe import Probe
-from hatchel.report.sites import Site, plain_sites
 
 ACTIVE = 0.05
 """Nats: a dimension with less I(x; z_d) is drowned in its own noise, whatever its mean still knows."""
@@ -36,7 +36,7 @@ class Dimensions:
     @classmethod
     def of(cls, probe: Probe, information: Float, variables: Sequence[Site] = ()) -> Dimensions:
         """From codes and, where they are known, factors."""
-        found = tuple(variables) or plain_sites(probe.dims)
+        found = tuple(variables) or plain_layout(probe.dims).sites
         low, high = np.quantile(probe.codes, RANGE, axis=0)
         first = [s.columns[0] for s in found]
         # A class is not traversed along a line.
@@ -50,7 +50,7 @@ class Dimensions:
     @property
     def sites(self) -> tuple[Site, ...]:
         """Where each lies in the code."""
-        return self.variables or plain_sites(len(self.information))
+        return self.variables or plain_layout(len(self.information)).sites
 
     @property
     def order(self) -> NDArray[np.int64]:
@@ -108,3 +108,23 @@ def site_shares(probe: Probe, variables: Sequence[Site]) -> Float:
         for s in variables
     ]
     return np.stack(rows)
+
+
+def class_information(probabilities: NDArray[np.floating]) -> float:
+    """I(x; c) = H(E_x p(c|x)) - E_x H(p(c|x)) of class probabilities (n, K), in nats.
+
+    >>> round(class_information(np.eye(4)), 4), class_information(np.full((5, 4), 0.25))
+    (1.3863, 0.0)
+    """
+    p = np.asarray(probabilities, dtype=np.float64)
+    return max(0.0, float(_entropy(p.mean(axis=0)) - _entropy(p).mean()))
+
+
+def site_information(found: Sequence[Site], codes: NDArray[np.floating], real: Sequence[float]) -> Float:
+    """(S,): of the real coordinates the given numbers, in their order; of a class by its probabilities in `codes`."""
+    numbers = iter(real)
+    return np.array([class_information(codes[:, list(s.columns)]) if s.discrete else next(numbers) for s in found])
+
+
+def _entropy(p: Float) -> Float:
+    return -(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=-1)

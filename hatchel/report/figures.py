@@ -9,15 +9,27 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import MaxNLocator
 
+from hatchel.metrics.heat_map import draw_heat_map
 from hatchel.metrics.information import Float
 from hatchel.metrics.score import Score
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.fits import Fit
-from hatchel.report.style import ACCENT, FILL, INK, NORMAL, OTHERS, SMALL, bare, boxless, sheet, title
+from hatchel.report.style import (
+    ACCENT,
+    INK,
+    NORMAL,
+    OTHERS,
+    SMALL,
+    bare,
+    boxless,
+    new_figure,
+    small_multiples,
+    step_axis,
+    title,
+)  # fmt: skip
 
 LEGEND: Mapping[str, Any] = {
     "frameon": False, "fontsize": SMALL, "labelcolor": INK, "handletextpad": 0.2, "columnspacing": 1.2,
@@ -45,34 +57,32 @@ def curves(events: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Float, Float]
 def losses(events: Sequence[Mapping[str, Any]], symbols: Mapping[str, str]) -> Figure:
     """The loss and every term over the steps, a panel each; `symbols` says what a term's name stands for."""
     drawn = curves(events)
-    rows = math.ceil(len(drawn) / 2)
-    figure = sheet(1.3 * rows + 0.25)
-    panels = list(figure.subplots(rows, 2, squeeze=False, sharex=True).flat)
-    for axes, (name, (steps, values)) in zip(panels, drawn.items(), strict=False):
+    figure, panels = small_multiples(len(drawn), 2, 1.3, margin=0.25)
+    for axes, (name, (steps, values)) in zip(panels, drawn.items(), strict=True):
         bare(axes, grid="y")
-        axes.plot(steps, values, color=INK if name == "loss" else ACCENT, linewidth=1.3, solid_capstyle="round")
-        settled = values[(steps >= SETTLED * steps[-1]) & np.isfinite(values)]
-        if len(settled):
-            margin = max(0.08 * np.ptp(settled), 1e-3 * abs(settled).max(), 1e-9)
-            axes.set_ylim(settled.min() - margin, settled.max() + margin)
+        axes.plot(steps, values, color=INK if name == "loss" else ACCENT, linewidth=1.3)
         axes.set_xlim(0, steps[-1])
-        axes.xaxis.set_major_locator(MaxNLocator(3, integer=True))
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        axes.yaxis.set_major_locator(MaxNLocator(4))
+        step_axis(axes)
+        settled_range(axes, values[steps >= SETTLED * steps[-1]])
         text = textwrap.shorten(f"{name} = {symbols[name]}" if name in symbols else name, LETTERS, placeholder=" …")
-        axes.set_title(text, loc="left", color=INK, fontsize=SMALL, pad=4)
-    for axes in panels[len(drawn) :]:
-        axes.set_visible(False)
-    for axes in panels[max(0, len(drawn) - 2) : len(drawn)]:
-        axes.tick_params(labelbottom=True)
+        title(axes, text, SMALL)
+    for axes in panels[-2:]:
         axes.set_xlabel("steps")
     return figure
+
+
+def settled_range(axes: Axes, values: Float) -> None:
+    """Show the range of these values, with a margin; nothing where none is finite."""
+    finite = values[np.isfinite(values)]
+    if len(finite):
+        margin = max(0.08 * np.ptp(finite), 1e-3 * abs(finite).max(), 1e-9)
+        axes.set_ylim(finite.min() - margin, finite.max() + margin)
 
 
 def information(dimensions: Dimensions) -> Figure:
     """I(x; z_d) of every dimension, the largest on top, with the factor it follows."""
     order = dimensions.order[:LINES]
-    figure = sheet(0.26 * len(order) + 0.6)
+    figure = new_figure(0.26 * len(order) + 0.6)
     axes = bare(figure.subplots(), grid="x")
     values = dimensions.information[order].clip(0)
     axes.barh(np.arange(len(order)), values, height=0.68, color=ACCENT)
@@ -89,37 +99,11 @@ def information(dimensions: Dimensions) -> Figure:
     return figure
 
 
-def opacities(matrix: Float) -> Float:
-    """Shares (D, K), or the size of correlations, as the accent in that opacity: (D, K, 4)."""
-    strength = np.abs(np.nan_to_num(matrix)).clip(0, 1)
-    return np.concatenate([np.broadcast_to(to_rgb(FILL), (*matrix.shape, 3)), strength[..., None]], axis=2)
-
-
 def heat_map(matrix: Float, rows: Sequence[str], columns: Sequence[str]) -> Figure:
-    """Shares from 0 to 1, or correlations (D, K), a number in every cell; NaN stays empty.
-
-    The colour is one accent of growing opacity, so that 0 is the page's own background in light and dark.
-    """
-    figure = sheet(0.27 * len(rows) + 0.5)
+    """Shares from 0 to 1, or correlations (D, K), a number in every cell; NaN stays empty."""
+    figure = new_figure(0.27 * len(rows) + 0.5)
     axes = boxless(figure.subplots())
-    cells = opacities(matrix)
-    # Vector cells, since an embedded picture is smoothed by some browsers; the faint edge marks empty cells.
-    axes.pcolormesh(cells, edgecolors=(*to_rgb(INK), 0.12), linewidth=0.6)
-    size = NORMAL if len(columns) <= 8 else SMALL - 2
-    for (r, c), value in np.ndenumerate(matrix):
-        if np.isfinite(value):
-            colour = "white" if abs(value) > 0.5 else INK
-            alpha = 1.0 if abs(value) >= 0.05 else 0.45
-            axes.text(
-                c + 0.5, r + 0.5, f"{value:.2f}", ha="center", va="center", fontsize=size, color=colour, alpha=alpha
-            )
-    axes.set_yticks(np.arange(len(rows)) + 0.5, rows)
-    crowded = sum(map(len, columns)) > 60 or max(map(len, columns)) * len(columns) > 80
-    angle, side = (45, "left") if crowded else (0, "center")
-    axes.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=angle, ha=side)
-    axes.xaxis.tick_top()
-    axes.tick_params(length=0)
-    axes.invert_yaxis()
+    draw_heat_map(axes, matrix, rows, columns, NORMAL if len(columns) <= 8 else SMALL - 2)
     return figure
 
 
@@ -131,11 +115,8 @@ def by_factor(dimensions: Dimensions, matrix: Float) -> Figure:
 
 def factor_fits(fits: Sequence[Fit]) -> Figure:
     """Each continuous factor against the dimension that explains it best: mean and standard deviation at each value."""
-    columns = min(3, len(fits))
-    rows = math.ceil(len(fits) / columns)
-    figure = sheet(1.75 * rows + 0.1)
-    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for axes, fit in zip(panels, fits, strict=False):
+    figure, panels = small_multiples(len(fits), 3, 1.75, margin=0.1)
+    for axes, fit in zip(panels, fits, strict=True):
         bare(axes, grid="y")
         axes.fill_between(
             fit.values, fit.centre - fit.spread, fit.centre + fit.spread, color=ACCENT, alpha=0.22, linewidth=0
@@ -146,8 +127,6 @@ def factor_fits(fits: Sequence[Fit]) -> Figure:
         axes.set_xlabel(fit.factor)
         axes.xaxis.set_major_locator(MaxNLocator(3))
         axes.yaxis.set_major_locator(MaxNLocator(4))
-    for axes in panels[len(fits) :]:
-        axes.set_visible(False)
     return figure
 
 
@@ -167,16 +146,8 @@ def show_scores(axes: Axes, labels: Sequence[str], columns: Mapping[str, Sequenc
                 axes.plot(ends, (row + shift, row + shift), color=colour, linewidth=2, solid_capstyle="round")
             size = 6.5 if i == 0 else 5
             first = name if row == 0 else "_"
-            axes.plot(
-                score.value,
-                row + shift,
-                "o",
-                color=colour,
-                markersize=size,
-                label=first,
-                markeredgewidth=0,
-                clip_on=False,
-            )
+            axes.plot(score.value, row + shift, "o", color=colour, markersize=size, label=first, markeredgewidth=0,
+                      clip_on=False)  # fmt: skip
     axes.set_yticks(np.arange(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.set_xlim(0, 1)
@@ -186,7 +157,7 @@ def show_scores(axes: Axes, labels: Sequence[str], columns: Mapping[str, Sequenc
 
 def score_chart(labels: Sequence[str], columns: Mapping[str, Sequence[Score | None]]) -> Figure:
     """The scores between 0 and 1 of a run and its controls."""
-    figure = sheet(0.42 * len(labels) + 0.7)
+    figure = new_figure(0.42 * len(labels) + 0.7)
     axes = figure.subplots()
     show_scores(axes, labels, columns)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(columns), **LEGEND)

@@ -1,4 +1,4 @@
-"""Findings: everything a page, a table or a picture says about one run, measured once."""
+"""Findings: everything a page, a table or a picture shows about one run, from its stored evaluation."""
 
 from __future__ import annotations
 
@@ -7,20 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from numpy.typing import NDArray
-
-from hatchel.core.errors import HatchelError
 from hatchel.core.spec import from_dict
-from hatchel.evaluation.evaluation import ITEMS, Codes, Encodings, encodings
-from hatchel.metrics._elbo_terms import ELBOTerms
+from hatchel.evaluation.codes import ITEMS, Encodings
+from hatchel.evaluation.evaluation import StoredScores, factor_probe
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 from hatchel.nets.recursive import Recursive
-from hatchel.report.dimensions import Dimensions
+from hatchel.report.dimensions import Dimensions, site_information
 from hatchel.report.fits import Fit, fits
-from hatchel.report.intervals import subsampled
-from hatchel.report.sites import site_information, sites
 from hatchel.training.run import TrainedRun
 
 
@@ -34,32 +29,15 @@ class Headline:
     metric: str | Mapping[str, Any]
     """What `decode(Metric, ...)` reads."""
     meaning: str
-    of: Literal["mean", "coordinates", "sample"] = "mean"
+    of: Literal["mean", "coordinates", "coordinates sample"] = "mean"
     """What it is measured on: posterior means; of the real coordinates alone, their means or samples."""
     factors: int = 0
-    """The fewest factors with which it says anything: with one, no dimension can serve another."""
-    replicates: int = 200
-    """Bootstrap replicates at most: fewer where one takes long."""
-    rows: int | None = None
-    """Of a metric that fits many classifiers: the size of the subsamples that its interval comes from."""
+    """The fewest factors for which it is defined: with one, no dimension can serve another."""
 
     @property
     def spec(self) -> Metric:
         """The metric itself."""
         return from_dict(Metric, self.metric)
-
-    def score(self, probe: Probe, seed: int, bootstrap: int) -> Score:
-        """The score with its interval."""
-        if self.factors and probe.values is not None and len(probe.varying) < self.factors:
-            raise HatchelError("of one factor it says nothing: it compares factors")
-        replicates = min(bootstrap, self.replicates)
-        if self.subsamples(probe.n) and not self.spec.missing(probe):
-            return subsampled(self.spec, probe, seed, replicates, self.rows or probe.n)
-        return self.spec.score(probe, seed, replicates)
-
-    def subsamples(self, n: int) -> bool:
-        """Whether the interval on n rows comes from subsamples."""
-        return self.rows is not None and n >= 2 * self.rows
 
     @property
     def lower_is_better(self) -> bool:
@@ -69,29 +47,15 @@ class Headline:
 
 HEADLINES = (
     Headline("mig", "MIG", "mig", "gap between the two dimensions that know most about each factor, as a share of it"),
+    Headline("sap", "SAP", "sap", "gap between the two dimensions that predict each factor best, in accuracy"),
     Headline(
-        "sap",
-        "SAP",
-        "sap",
-        "gap between the two dimensions that predict each factor best, in accuracy",
-        replicates=20,
-        rows=3000,
-    ),
-    Headline(
-        "dci",
-        "DCI disentanglement",
-        "dci",
-        "how far each dimension serves to predict one factor only",
-        replicates=8,
-        rows=1500,
-        factors=2,
+        "dci", "DCI disentanglement", "dci", "how far each dimension serves to predict one factor only", factors=2
     ),
     Headline(
         "factor_vae_score",
         "FactorVAE score",
         "factor_vae_score",
         "how often the steadiest dimension tells which factor was held fixed",
-        replicates=50,
         factors=2,
     ),
     Headline(
@@ -101,9 +65,15 @@ HEADLINES = (
         "Gaussian dependence between the dimensions' means, in nats",
         of="coordinates",
     ),
-    Headline("tc_sample", "TC of samples", "gaussian_tc", "the same of samples z ~ q(z|x), in nats", of="sample"),
+    Headline(
+        "tc_sample", "TC of samples", "gaussian_tc", "the same of samples z ~ q(z|x), in nats", of="coordinates sample"
+    ),
 )
 """In the order of the summary. The first four need factors and lie between 0 and 1."""
+
+
+R2_REPLICATES = 200
+"""Resamples for the interval of a factor's R²."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +87,11 @@ class Control:
 
 @dataclass(frozen=True)
 class Findings:
-    """What one look at a run found."""
+    """A run's codes, scores, and what its dimensions stand for."""
 
     run: TrainedRun
-    encoded: Encodings
+    stored: StoredScores
+    """The run's codes and scores."""
     probe: Probe
     dimensions: Dimensions
     fits: tuple[Fit, ...]
@@ -132,6 +103,8 @@ class Findings:
     """By the headline's label, why it has no score."""
     controls: tuple[Control, ...] = ()
     """What it is shown beside."""
+    bootstrap: int | None = None
+    """What was asked for: replicates at most, or the metrics' own."""
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """{metric: {value, low, high, n, replicates}}, with R² of every continuous factor as `r2_FACTOR`."""
@@ -144,55 +117,64 @@ class Findings:
         """The same, shown beside others."""
         return dataclasses.replace(self, controls=tuple(controls))
 
-    def probe_of(self, codes: NDArray[Any], std: NDArray[Any] | None = None) -> Probe:
-        """The same items in another space: of a level, a layer or a checkpoint."""
-        return _probe(self.run, self.encoded, codes, std, self.probe.seed)
+    @property
+    def encoded(self) -> Encodings:
+        """The run's codes."""
+        return self.stored.encoded
 
     @property
     def pictured(self) -> bool:
         """Whether the items are images."""
         return len(self.run.shape) == 3
 
+    @property
+    def bounded(self) -> list[str]:
+        """Keys of the headline scores this run has that lie between 0 and 1."""
+        return [h.key for h in HEADLINES if h.key in self.scores and not h.lower_is_better]
 
-def examine(run: TrainedRun, *, items: int = ITEMS, seed: int = 0, bootstrap: int = 200) -> Findings:
-    """Encode once, then the headline scores with intervals, I(x;z_d), what each dimension follows, R² of factors."""
-    encoded = encodings(run, items, seed, layers=isinstance(run.spec.encoder, Recursive))
-    probe = _probe(run, encoded, encoded.mean, encoded.std, seed)
-    real = encoded.levels[0] if encoded.std is not None else encoded.levels[0].real
-    by_representation = {"mean": probe}
-    if real is not None:
-        by_representation |= {"coordinates": Probe(real.mean, seed=seed), "sample": Probe(real.sample, seed=seed)}
-    variables = sites(run)
-    terms = information_terms(run, encoded.levels[0], seed)
-    per_coordinate = terms.parts["mutual_information_per_dimension"].values() if terms else ()
-    information = site_information(variables, encoded.mean, list(per_coordinate))
-    dimensions = Dimensions.of(probe, information, variables)
+
+def analyse(
+    run: TrainedRun, *, items: int = ITEMS, seed: int = 0, bootstrap: int | None = None, store: bool = True
+) -> Findings:
+    """The headline scores with intervals, I(x;z_d), what each dimension follows, R² of factors: stored, or measured."""
+    stored = StoredScores(run, items=items, seed=seed, layers=isinstance(run.spec.encoder, Recursive), store=store)
+    probe = factor_probe(run, stored.encoded, stored.encoded.mean, seed, std=stored.encoded.std)
+    dimensions = level_dimensions(stored, probe)
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
     for line in HEADLINES:
-        if line.of not in by_representation:
-            skipped[line.label] = "the code has no real coordinates"
-            continue
-        try:
-            scores[line.key] = line.score(by_representation[line.of], seed, bootstrap)
-        except HatchelError as error:
-            skipped[line.label] = str(error)
-    found = fits(probe, run.data.space, dimensions, seed, bootstrap)
-    return Findings(run, encoded, probe, dimensions, found, terms, scores, skipped)
+        found = _headline(stored, probe, line, bootstrap)
+        if isinstance(found, Score):
+            scores[line.key] = found
+        else:
+            skipped[line.label] = found
+    fitted = fits(probe, run.data.space, dimensions, seed, R2_REPLICATES if bootstrap is None else bootstrap)
+    return Findings(run, stored, probe, dimensions, fitted, stored.information(), scores, skipped, bootstrap=bootstrap)
 
 
-def information_terms(run: TrainedRun, codes: Codes, seed: int) -> Score | None:
-    """I(x;z), TC and I(x;z_d) of the real coordinates in one latent space; None where there are none."""
-    part = codes if codes.std is not None else codes.real
-    if part is None or part.std is None:
-        return None
-    return ELBOTerms().score(Probe(part.mean, std=part.std, noise=part.noise, seed=seed), seed)
+def level_dimensions(stored: StoredScores, probe: Probe, level: int = 0) -> Dimensions:
+    """What each site carries, follows and ranges over at one level; `probe` holds the posterior means there."""
+    variables = stored.run.spec.latent.layout.sites
+    terms = stored.information(level)
+    per_coordinate = terms.parts["mutual_information_per_dimension"].values() if terms else ()
+    information = site_information(variables, stored.encoded.levels[level].mean, list(per_coordinate))
+    return Dimensions.of(probe, information, variables)
 
 
-def _probe(run: TrainedRun, encoded: Encodings, codes: NDArray[Any], std: NDArray[Any] | None, seed: int) -> Probe:
-    space, factors = run.data.space, run.data.factors(encoded.items)
-    names, discrete = (space.names, False) if space is not None else (None, None)
-    return Probe(codes, factors, names=names, continuous=discrete, std=std, seed=seed)
+def _headline(stored: StoredScores, probe: Probe, line: Headline, bootstrap: int | None) -> Score | str:
+    """The score, or why there is none."""
+    if line.factors and probe.values is not None and len(probe.varying) < line.factors:
+        return "it compares factors, and there is only one"
+    name: str = line.of
+    if name != "mean":
+        first = stored.encoded.levels[0]
+        if first.coordinates is None:
+            return "the code has no real coordinates"
+        if first.real is None:  # every coordinate is real
+            name = {"coordinates": "mean", "coordinates sample": "sample"}[name]
+    metric = line.spec
+    found = stored.measure(name, [metric], bootstrap)
+    return found[metric.variant] if metric.variant in found else found.skipped[metric.variant]
 
 
 def _entry(score: Score) -> dict[str, Any]:
@@ -202,6 +184,6 @@ def _entry(score: Score) -> dict[str, Any]:
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
         "n": score.n,
-        "replicates": interval.replicates if interval else 0,
+        "replicates": score.replicates,
         "variant": score.name,
     }

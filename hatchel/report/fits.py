@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hatchel.data.factors import Factor, FactorSpace
-from hatchel.metrics.information import Float
+from hatchel.latents.layout import Site
+from hatchel.metrics.information import Float, squared_correlations
+from hatchel.metrics.intervals import percentile_interval
 from hatchel.metrics.probe import Probe
-from hatchel.metrics.score import Interval, Score
+from hatchel.metrics.score import Score
 from hatchel.report.dimensions import Dimensions
-from hatchel.report.sites import Site
 
 
 @dataclass(frozen=True)
@@ -30,17 +31,6 @@ class Fit:
     values: Float  # (m,)  the factor's values
     centre: Float  # (m,)  mean of the dimension at each
     spread: Float  # (m,)  and its standard deviation
-
-
-def squared_correlations(codes: Float, values: Float) -> Float:
-    """(n, D), (n,) -> (D,): R² of the straight line from each dimension to the values; 0 where nothing varies.
-
-    >>> squared_correlations(np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]), np.array([5.0, 3.0, 1.0]))
-    array([1., 0.])
-    """
-    centred, target = codes - codes.mean(axis=0), values - values.mean()
-    scale = (centred**2).sum(axis=0) * (target**2).sum()
-    return np.divide((centred.T @ target) ** 2, scale, out=np.zeros(codes.shape[1]), where=scale > 0)
 
 
 def factor_grid(factor: Factor) -> Float:
@@ -88,8 +78,10 @@ def fits(probe: Probe, space: FactorSpace | None, dimensions: Dimensions, seed: 
         if bootstrap:
             rows = (rng.integers(probe.n, size=probe.n) for _ in range(bootstrap))
             draws = [squared_correlations(column[r], values[r])[0] for r in rows]
-            interval = Interval.of(np.array(draws), float(r2[best]))
-        score = Score(f"r2_{factor.name}", float(r2[best]), n=probe.n, seed=seed, interval=interval)
+            interval = percentile_interval(float(r2[best]), np.array(draws), probe.n)
+        score = Score(
+            f"r2_{factor.name}", float(r2[best]), n=probe.n, seed=seed, interval=interval, replicates=bootstrap
+        )
         grid = np.unique(values)
         groups = [column[values == v, 0] for v in grid]
         centre, spread = (np.array([f(g) for g in groups], dtype=np.float64) for f in (np.mean, np.std))

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import writable_folder, write_text
 from hatchel.core.spec import to_dict
 from hatchel.core.version import __version__
-from hatchel.report.findings import Control, Findings
-from hatchel.report.panels.panel import Shown, shown
-from hatchel.report.summary import duration, factor_lines, facts, notes, summary, training_seconds
-
-__all__ = ["checked_file", "duration", "page", "rendered", "training_seconds", "write_report"]
+from hatchel.metrics.score import Score
+from hatchel.report.findings import HEADLINES, Control, Findings, Headline
+from hatchel.report.panels.panel import DrawnPanel, draw_panels
+from hatchel.training.events import read_events
+from hatchel.training.run import TrainedRun
 
 
 def write_report(found: Findings, path: Path, controls: Sequence[Control] = ()) -> Path:
@@ -27,7 +29,7 @@ def write_report(found: Findings, path: Path, controls: Sequence[Control] = ()) 
     return path
 
 
-def page(found: Findings, controls: Sequence[Control] = (), panels: Sequence[Shown] | None = None) -> str:
+def page(found: Findings, controls: Sequence[Control] = (), panels: Sequence[DrawnPanel] | None = None) -> str:
     """The page's text: needs nothing from any other file or host. `panels`: already drawn ones."""
     found = found.beside(controls) if controls else found
     return rendered(
@@ -42,14 +44,14 @@ def page(found: Findings, controls: Sequence[Control] = (), panels: Sequence[Sho
             "controls": found.controls,
             "notes": notes(found),
             "variants": list(dict.fromkeys(score.name for score in found.scores.values())),
-            "panels": shown(found) if panels is None else panels,
+            "panels": draw_panels(found) if panels is None else panels,
             "config": json.dumps(to_dict(found.run.spec), indent=2),
         },
     )
 
 
 def rendered(template: str, values: Mapping[str, Any]) -> str:
-    """A template of this room, filled in; what is missing is an error, and what is text is escaped."""
+    """A template of this package, filled in; what is missing is an error, and what is text is escaped."""
     environment = Environment(
         loader=PackageLoader("hatchel.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
@@ -63,3 +65,132 @@ def checked_file(path: Path) -> Path:
         raise HatchelError(f"{path}: is a folder; name the file to write, such as {path / 'report.html'}")
     writable_folder(path.parent)
     return path
+
+
+@dataclass(frozen=True)
+class NumberText:
+    """A number with its interval, as text."""
+
+    value: str
+    interval: str = ""
+
+    @classmethod
+    def of(cls, score: Score | None) -> NumberText:
+        """Three decimals, or a dash where there is nothing."""
+        if score is None:
+            return cls("–")
+        ends = score.interval
+        return cls(f"{score.value:.3f}", f"{ends.low:.3f} – {ends.high:.3f}" if ends else "")
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """A headline score in the summary."""
+
+    headline: Headline
+    cell: NumberText
+    n: int
+    interval: str
+    """Where its interval comes from."""
+    beside: tuple[NumberText, ...]
+
+
+@dataclass(frozen=True)
+class FactorRow:
+    """A factor: the dimension that knows most of it, the next one, and R² where it has an order."""
+
+    name: str
+    dimension: str
+    share: str
+    rival: str
+    r2: NumberText
+
+
+def summary(found: Findings) -> list[ScoreRow]:
+    """A line for every headline score."""
+    lines: list[ScoreRow] = []
+    for headline in HEADLINES:
+        score = found.scores.get(headline.key)
+        if score is not None:
+            beside = tuple(NumberText.of(c.findings.scores.get(headline.key)) for c in found.controls)
+            lines.append(ScoreRow(headline, NumberText.of(score), score.n, interval_text(headline, score), beside))
+    return lines
+
+
+def interval_text(headline: Headline, score: Score) -> str:
+    """Where a score's interval comes from."""
+    policy = headline.spec.interval
+    return f"{score.replicates} {policy.describe(score.n)}" if policy and score.replicates else ""
+
+
+def notes(found: Findings) -> list[str]:
+    """What the metrics remarked, with whose score it was."""
+    labels = {h.key: h.label for h in HEADLINES}
+    sources = {"": found, **{f"{c.name}, ": c.findings for c in found.controls}}
+    return [
+        f"{name}{labels[key]}: {note}"
+        for name, source in sources.items()
+        for key, score in source.scores.items()
+        for note in score.notes
+    ]
+
+
+def factor_lines(found: Findings) -> list[FactorRow]:
+    """A line for every factor that varies."""
+    shares = found.dimensions.shares
+    if shares is None:
+        return []
+    fits = {fit.factor: fit for fit in found.fits}
+    lines: list[FactorRow] = []
+    for k, name in enumerate(found.dimensions.factors):
+        if np.isnan(shares[:, k]).all():
+            continue
+        first, *rest = np.argsort(-shares[:, k], kind="stable").tolist()
+        rival = f"{shares[rest[0], k]:.2f} ({found.dimensions.name(rest[0])})" if rest else "–"
+        fit = fits.get(name)
+        r2 = NumberText.of(fit.score if fit else None)
+        if fit and fit.dimension != first:
+            r2 = NumberText(f"{r2.value} ({fit.name})", r2.interval)
+        known = found.dimensions.name(first) + ("" if first in found.dimensions.active else ", inactive")
+        lines.append(FactorRow(name, known, f"{shares[first, k]:.2f}", rival, r2))
+    return lines
+
+
+def training_seconds(run: TrainedRun) -> float:
+    """Time in the loop so far, from the run's own events."""
+    total, before = 0.0, 0
+    for event in read_events(run.folder):
+        total += (event["step"] - before) * (event.get("seconds_per_step") or 0.0)
+        before = event["step"]
+    return total
+
+
+def facts(found: Findings) -> dict[str, str]:
+    """What was trained, on what, how long, and what was measured."""
+    run = found.run
+    spec, data = run.spec, run.data
+    shape = " x ".join(map(str, run.shape[1:])) + f" pixels, {run.shape[0]} channels" if len(run.shape) == 3 else ""
+    shape = (shape or f"{run.shape[0]} values a row").replace(" 1 channels", " 1 channel")
+    parts = {
+        "Data": f"{data.name}, {len(data):,} items, {shape}",
+        "Latent": f"{spec.latent.kind}, {spec.latent.width} dimensions",
+        "Network": " → ".join(p.kind for p in (spec.encoder, spec.decoder) if p)
+        + f", {sum(p.numel() for p in run.model.parameters()):,} parameters",
+        "Training": f"{run.steps:,} of {spec.steps:,} steps, batch {spec.batch_size}, learning rate "
+        f"{spec.optimizer.lr:g}, seed {spec.seed}",
+        "Time": duration(training_seconds(run)),
+        "Measured on": f"{found.probe.n:,} items drawn at random (seed {found.probe.seed}), posterior means",
+    }
+    return {name: text for name, text in parts.items() if text}
+
+
+def duration(seconds: float) -> str:
+    """In words; empty where nothing is known.
+
+    >>> duration(221.4), duration(12.3), duration(0)
+    ('3 min 41 s', '12.3 s', '')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds else ""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

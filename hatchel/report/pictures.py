@@ -1,4 +1,7 @@
-"""Pictures: rows of images (reconstructions, traversals, samples) as arrays, as one picture, and as figures."""
+"""Pictures: rows of images (reconstructions, traversals, samples) as arrays, as one picture, and as figures.
+
+A traversal is a row of codes in which one dimension moves over the data's range and all others stay.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from hatchel.latents.layout import Site
+from hatchel.metrics.information import Float
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
-from hatchel.report.style import INK, SMALL, WIDTH, boxless, sheet
-from hatchel.report.traversal import ROWS, traversal_codes, typical
+from hatchel.report.style import INK, SMALL, WIDTH, boxless, new_figure
 from hatchel.training.run import TrainedRun
 
 Images = NDArray[np.uint8]
 
 SHOWN = 12
 """Originals with their reconstructions."""
+STEPS = 11
+"""Images in a row; odd, so that there is a middle one."""
+ROWS = 12
+"""Dimensions traversed at most, the most informative ones."""
 
 
-def reconstructions(found: Findings, count: int = SHOWN, seed: int = 0) -> Images:
+def reconstructed(found: Findings, count: int = SHOWN, seed: int = 0) -> Images:
     """Originals above, what comes back through the mean code below, level by level: (1 + levels, n, H, W, C)."""
     items = found.encoded.items
     chosen = np.random.default_rng(seed).choice(items, min(count, len(items)), replace=False)
@@ -30,7 +38,7 @@ def reconstructions(found: Findings, count: int = SHOWN, seed: int = 0) -> Image
     return np.stack([originals, *back])
 
 
-def traversals(run: TrainedRun, found: Findings, rows: int = ROWS) -> tuple[Images, list[int]]:
+def traversed(run: TrainedRun, found: Findings, rows: int = ROWS) -> tuple[Images, list[int]]:
     """The decoded traversal (R, STEPS, H, W, C), and how many images of each row are meant."""
     codes, counts = traversal_codes(typical(found.probe.codes, found.dimensions), found.dimensions, rows)
     return decoded(run, codes), counts
@@ -55,13 +63,13 @@ def mosaic(images: Images, gap: int = 1, counts: Sequence[int] | None = None) ->
     (4, 9, 4)
     """
     rows, columns, height, width, channels = images.shape
-    sheet_ = np.zeros((rows * (height + gap) - gap, columns * (width + gap) - gap, 4), dtype=np.uint8)
+    picture = np.zeros((rows * (height + gap) - gap, columns * (width + gap) - gap, 4), dtype=np.uint8)
     for r in range(rows):
         for c in range(columns if counts is None else counts[r]):
-            place = sheet_[r * (height + gap) :, c * (width + gap) :][:height, :width]
+            place = picture[r * (height + gap) :, c * (width + gap) :][:height, :width]
             place[..., :3] = images[r, c][..., :3] if channels >= 3 else images[r, c][..., :1]
             place[..., 3] = 255
-    return sheet_
+    return picture
 
 
 def show_rows(axes: Axes, images: Images, labels: Sequence[str], counts: Sequence[int] | None = None) -> None:
@@ -78,7 +86,7 @@ def rows_figure(images: Images, labels: Sequence[str], counts: Sequence[int] | N
     """Labelled rows of images as one picture."""
     rows, columns, height, width = images.shape[:4]
     beside = 0.1 + 0.062 * max(map(len, labels))
-    figure = sheet((WIDTH - beside) * rows * height / (columns * width) + 0.2)
+    figure = new_figure((WIDTH - beside) * rows * height / (columns * width) + 0.2)
     show_rows(figure.subplots(), images, labels, counts)
     return figure
 
@@ -95,3 +103,77 @@ def reconstruction_labels(levels: int) -> list[str]:
     (['original', 'through the code'], ['original', 'level 0', 'level 1'])
     """
     return ["original", *(["through the code"] if levels == 1 else [f"level {i}" for i in range(levels)])]
+
+
+def typical(codes: NDArray[np.floating], dimensions: Dimensions) -> NDArray[np.floating]:
+    """(n, D) -> (D,): the item nearest to the median code, each dimension on the scale of its own range.
+
+    A real item's code, since the median of each dimension by itself may be a code that no item has. Its classes are
+    decided: a digit stays that digit while its style moves.
+    """
+    width, weight = np.ones(codes.shape[1]), np.zeros(codes.shape[1])
+    for d, site in enumerate(dimensions.sites):
+        columns = list(site.columns)
+        width[columns] = max(dimensions.high[d] - dimensions.low[d], 1e-12)
+        weight[columns] = max(dimensions.information[d], 0.0)
+    distance = ((codes - np.median(codes, axis=0)) / width) ** 2
+    chosen = codes[(distance @ weight).argmin()].copy()
+    for site in dimensions.sites:
+        if site.discrete:
+            columns = list(site.columns)
+            chosen[columns] = np.eye(len(columns))[chosen[columns].argmax()]
+    return chosen
+
+
+def moved(start: NDArray[np.floating], dimensions: Dimensions, d: int, shares: Float) -> NDArray[np.float32]:
+    """`start` (D,) with dimension d at these shares of its range, from 0 (low) to 1 (high): (n, D).
+
+    A class goes from its first value to its last along the edges of the simplex, two neighbouring values mixed.
+    """
+    codes = np.tile(np.asarray(start, dtype=np.float32), (len(shares), 1))
+    site = dimensions.sites[d]
+    if not site.discrete:
+        codes[:, site.columns[0]] = dimensions.low[d] + shares * (dimensions.high[d] - dimensions.low[d])
+        return codes
+    place = shares * (len(site.columns) - 1)
+    codes[:, site.columns] = np.clip(1 - np.abs(place[:, None] - np.arange(len(site.columns))), 0, 1)
+    return codes
+
+
+def stops(dimensions: Dimensions, d: int, steps: int = STEPS) -> Float:
+    """The shares shown in a row: equally spaced; of a class its values, `steps` of them where it has more.
+
+    >>> stops(Dimensions(np.ones(1), np.zeros(1), np.ones(1)), 0, steps=3)
+    array([0. , 0.5, 1. ])
+    """
+    site = dimensions.sites[d]
+    if not site.discrete:
+        return np.linspace(0, 1, steps)
+    last = len(site.columns) - 1
+    return np.unique(np.linspace(0, last, min(steps, last + 1)).round()) / last
+
+
+def traversal_codes(
+    start: NDArray[np.floating], dimensions: Dimensions, rows: int = ROWS
+) -> tuple[NDArray[np.float32], list[int]]:
+    """One dimension a row, by information: codes (R, STEPS, D), and how many of each row are meant.
+
+    A class of fewer values than STEPS leaves the end of its row empty.
+    """
+    parts: list[NDArray[np.float32]] = []
+    counts: list[int] = []
+    for d in dimensions.order[:rows].tolist():
+        codes = moved(start, dimensions, d, stops(dimensions, d))
+        counts.append(len(codes))
+        parts.append(np.concatenate([codes, codes[-1:].repeat(STEPS - len(codes), axis=0)]))
+    return np.stack(parts), counts
+
+
+def group_codes(
+    codes: NDArray[np.float32], start: NDArray[np.floating], variables: Sequence[Site], group: str
+) -> NDArray[np.float32]:
+    """(n, D): the sites of one group as in `codes`, all others as in `start`."""
+    result = np.tile(np.asarray(start, dtype=np.float32), (len(codes), 1))
+    columns = [c for s in variables if s.group == group for c in s.columns]
+    result[:, columns] = codes[:, columns]
+    return result

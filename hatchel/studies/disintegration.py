@@ -72,7 +72,7 @@ class DisintegrationStudy(Comparison, kind="disintegration"):
 
     def figures(self, rows: Sequence[Row]) -> Mapping[str, Any]:
         """The matrices and pairs of the first seed beside the boxes."""
-        from hatchel.report.panels.pair_plots import drawn_pairs
+        from hatchel.report.panels.pairs import drawn_pairs
         from hatchel.study.figures import heat
 
         scored = [replace(r, labels={"method": r.labels["method"]}) for r in where(rows, what=SCORES)]

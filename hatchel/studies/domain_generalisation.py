@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hatchel.data.mnist_rotation import ANGLES, MNISTRotation
+from hatchel.data.mnist import ANGLES, MNISTRotation
 from hatchel.studies.downstream_mnist import METHODS, by_share, runs
 from hatchel.study.cells.classified import SHARES, Classified, accuracy
 from hatchel.study.claims import higher

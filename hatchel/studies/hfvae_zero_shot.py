@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hatchel.data.pruned_mnist import PrunedMNIST
+from hatchel.data.mnist import PrunedMNIST
 from hatchel.studies.hfvae_discrete import DIGITS, SEEDS, run_of
 from hatchel.study.cells.zero_shot import FEATURES, ZeroShot
 from hatchel.study.claims import inside, near

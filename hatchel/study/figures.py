@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from hatchel.report.figures import LEGEND
-from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, WIDTH, bare, sheet, title
+from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, WIDTH, bare, new_figure, title
 from hatchel.study.rows import column, groups, measured
 from hatchel.study.store import Label, Row
 
@@ -39,7 +39,7 @@ def boxes(
     """
     found = {str(key): column(group, value) for (key,), group in groups(rows, by).items()}
     names = [name for name, values in found.items() if values]
-    figure = sheet(0.34 * len(names) + (1.0 if published else 0.75))
+    figure = new_figure(0.34 * len(names) + (1.0 if published else 0.75))
     axes = bare(figure.subplots(), grid="x")
     for place, name in enumerate(names):
         values = np.array(found[name])
@@ -70,7 +70,7 @@ def boxes(
 def scatter(rows: Sequence[Row], x: str, y: str, by: str, headings: tuple[str, str] | None = None) -> Figure:
     """One value against another, a dot a cell, a colour a label."""
     found = groups(rows, by)
-    figure = sheet(_height(len(found)))
+    figure = new_figure(_height(len(found)))
     axes = bare(figure.subplots(), grid="both")
     for i, ((key,), group) in enumerate(found.items()):
         kept = [r for r in group if x in r.values and y in r.values]
@@ -99,7 +99,7 @@ def lines(
     """
     names = {value: value} if isinstance(value, str) else value
     found = groups(rows, by)
-    figure = sheet(_height(len(found) * len(names)))
+    figure = new_figure(_height(len(found) * len(names)))
     axes = bare(figure.subplots(), grid="both")
     if truth:
         axes.plot(list(truth), list(truth.values()), color=INK, linewidth=2.4, alpha=0.3, label="truth")
@@ -129,7 +129,7 @@ def lines(
 def curves(rows: Sequence[Row], value: str, by: str, heading: str = "") -> Figure:
     """A value over training, from the cells' snapshots: the mean over seeds, its range as a band."""
     found = groups(rows, by)
-    figure = sheet(_height(len(found)))
+    figure = new_figure(_height(len(found)))
     axes = bare(figure.subplots(), grid="both")
     for colour, ((key,), group) in zip(_cycle(), found.items(), strict=False):
         drawn = [np.array(r.details["curves"][value]) for r in group if value in r.details.get("curves", {})]
@@ -160,7 +160,7 @@ def heat(
 def grid_of(panels: Mapping[str, Any], each: Any, across: int = 3, height: float = 2.0, width: float = WIDTH) -> Figure:
     """A panel for each entry: `each(axes, entry)` draws it, its name is the title."""
     down = -(-len(panels) // across)
-    figure = sheet(height * down, width)
+    figure = new_figure(height * down, width)
     all_axes = list(figure.subplots(down, across, squeeze=False).flat)
     for axes, (name, entry) in zip(all_axes, panels.items(), strict=False):
         bare(axes)

@@ -1,1 +1,1 @@
-"""Training: the run's spec, the loop, checkpoints and events."""
+"""Training: the run's spec, model and loop, checkpoints and events, and the trained run with its folder."""

@@ -18,12 +18,12 @@ from torch.nn.parallel import DistributedDataParallel
 from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
 from hatchel.core.memory import keep_memory
+from hatchel.core.progress import TrainingBar
 from hatchel.objective.objective import Loss
 from hatchel.training.checkpoint import Description, checkpoints, metered, restore, save
 from hatchel.training.events import Events
 from hatchel.training.model import System
 from hatchel.training.order import Batches
-from hatchel.training.progress import Bar
 from hatchel.training.spec import Adam, RunSpec
 
 DIVERGED = 1e9
@@ -97,7 +97,7 @@ def fit(
     events = Events(folder, start, spec.tensorboard) if first else None
     meter = _Meter(metered(folder, start) if start else {})
     try:
-        with Bar(spec.name, start, spec.steps, spec.batch_size, progress and first) as bar, _signals() as stop:
+        with TrainingBar(spec.name, start, spec.steps, spec.batch_size, progress and first) as bar, _signals() as stop:
             for step in range(start, spec.steps):
                 loss = step_of(step)
                 meter.add(loss)
@@ -108,11 +108,11 @@ def fit(
                     _guard(step, loss, folder)
                 if due:
                     values = meter.read()
-                    bar.tell(done, {k.removeprefix("term/"): v for k, v in values.items() if k.startswith("term/")})
+                    bar.update(done, {k.removeprefix("term/"): v for k, v in values.items() if k.startswith("term/")})
                     if events is not None:
                         events.write(done, values)
                 elif done % 10 == 0:
-                    bar.move(done)
+                    bar.advance_to(done)
                 if first and (done % spec.checkpoint_every == 0 or done == spec.steps or stop()):
                     save(folder, done, system, optimizer, meter.state(), spec.keep_checkpoints)
                 if stop() and done < spec.steps:

@@ -17,8 +17,8 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.files import writable_folder
 from hatchel.core.spec import from_dict, updated
 from hatchel.core.streams import generator
+from hatchel.data.array import Memory, from_array
 from hatchel.data.dataset import Dataset
-from hatchel.data.memory import Memory, from_array
 from hatchel.data.source import Source
 from hatchel.latents.likelihoods import Columns
 from hatchel.latents.posterior import Posterior

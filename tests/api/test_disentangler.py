@@ -90,3 +90,9 @@ def test_recurd_keeps_its_number_of_sites() -> None:
 def test_the_size_of_a_mixed_latent_is_its_own() -> None:
     with pytest.raises(HatchelError, match="n_components: the latent of this method is 'mixed' with 20 numbers, not 3"):
         Disentangler("hf_vae", 3).fit(factors(40)[1])
+
+
+def test_schedules_follow_the_steps() -> None:
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    made = Disentangler("annealed_vae", 2, steps=30, batch_size=16, hidden=(8,)).fit(rows)
+    assert made.run_.spec.objective["kl"].weight.steps == 10

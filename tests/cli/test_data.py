@@ -86,13 +86,13 @@ def test_get(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         run("get", "celeba")
     with pytest.raises(HatchelError, match="no file with 'valid' in its name"):
         run("get", "mnist", "--only", "valid")
-    (folder / "source").write_text("content")
-    file = RemoteFile("train.txt", ((folder / "source").as_uri(),))
+    monkeypatch.setattr("hatchel.data.files._download", lambda address, partial, label: partial.write_text(address))
+    file = RemoteFile("train.txt", ("http://example.org/train.txt",))
     monkeypatch.setattr(MNIST, "files", (file, RemoteFile("other.txt")))
     assert str(folder / "data" / "mnist" / "train.txt") in run("get", "mnist_rotation", "--only", "train").replace(
         "\n", ""
     )
-    assert (folder / "data" / "mnist" / "train.txt").read_text() == "content"
+    assert (folder / "data" / "mnist" / "train.txt").read_text() == "http://example.org/train.txt"
 
 
 def test_mistakes(folder: Path) -> None:

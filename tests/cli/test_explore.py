@@ -16,7 +16,7 @@ from hatchel.cli.explore import explore
 from hatchel.core.errors import HatchelError
 from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import Diagonal
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.training.run import train
 
 START = "import typer; from hatchel.cli.explore import explore; app = typer.Typer(); app.command()(explore); app()"
@@ -31,7 +31,7 @@ def app() -> typer.Typer:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    spec = preset("vae", data=XYSquares(size=16)).with_fields(steps=1, batch_size=8, latent=Diagonal(2))
+    spec = resolve("vae", XYSquares(size=16)).with_fields(steps=1, batch_size=8, latent=Diagonal(2))
     return train(spec, out=tmp_path_factory.mktemp("explore") / "run", progress=False).folder
 
 

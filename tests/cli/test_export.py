@@ -13,7 +13,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.data.xy_squares import XYSquares
 from hatchel.export.safetensors import read
 from hatchel.latents.diagonal import Diagonal
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.training.run import TrainedRun, train
 
@@ -21,7 +21,7 @@ from hatchel.training.run import TrainedRun, train
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
     parts = {"latent": Diagonal(2), "encoder": Mlp((8,)), "decoder": MlpDecoder((8,))}
-    spec = preset("vae", data=XYSquares(size=16)).with_fields(steps=2, batch_size=8, **parts)
+    spec = resolve("vae", XYSquares(size=16)).with_fields(steps=2, batch_size=8, **parts)
     return train(spec, out=tmp_path_factory.mktemp("runs") / "run", progress=False)
 
 
@@ -33,18 +33,24 @@ def called(*arguments: object) -> str:
 
 def test_several_at_once(run: TrainedRun, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
-    folders = {name: tmp_path / name for name in ("onnx", "torchscript", "safetensors", "hub")}
+    folders = {name: tmp_path / name for name in ("onnx", "safetensors", "hub")}
     output = called(run.folder, *(a for name, folder in folders.items() for a in (f"--{name}", folder)))
     lines = output.splitlines()
-    assert [line.split(":")[0] for line in lines] == ["ONNX", "TorchScript", "Safetensors", "Hub"]
+    assert [line.split(":")[0] for line in lines] == ["ONNX", "Safetensors", "Hub"]
     assert all("(outputs differ from the run's by at most " in line for line in lines)
-    assert lines[2].endswith("0.0e+00)")
+    assert lines[1].endswith("0.0e+00)")
     assert {p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*.*")} == {
-        "onnx/encoder.onnx", "onnx/decoder.onnx", "torchscript/encoder.pt", "torchscript/decoder.pt",
+        "onnx/encoder.onnx", "onnx/decoder.onnx",
         "safetensors/config.json", "safetensors/model.safetensors",
         "hub/config.json", "hub/model.safetensors", "hub/README.md",
     }  # fmt: skip
     assert read(folders["hub"]).steps == 2
+
+
+def test_torchscript_is_gone_and_says_what_to_use(run: TrainedRun, tmp_path: Path) -> None:
+    with pytest.raises(HatchelError, match="no longer written; use --onnx FOLDER"):
+        called(run.folder, "--torchscript", tmp_path / "o")
+    assert not (tmp_path / "o").exists()
 
 
 def test_bad_input(run: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

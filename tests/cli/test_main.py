@@ -57,7 +57,7 @@ def test_show_prints_formula_and_a_file_that_trains(tmp_path: Path) -> None:
     hatchel("train", str(path), *SMALL[1:], "--out", str(tmp_path / "run"), "--quiet")
     assert TrainedRun.load(tmp_path / "run").spec.objective["tc"].weight.value == 3
     short = tmp_path / "short.yaml"
-    short.write_text(yaml.safe_dump({"preset": "factor_vae", "gamma": 2, "data": "xy_squares"}))
+    short.write_text(yaml.safe_dump({"method": "factor_vae", "gamma": 2, "data": "xy_squares"}))
     assert "2*TC(z)[density_ratio]" in hatchel("show", str(short))
 
 
@@ -72,7 +72,7 @@ def test_list(family: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train", "facto_vae"], r"unknown preset 'facto_vae'\. Did you mean 'factor_vae'"),
+        (["train", "facto_vae"], r"unknown method 'facto_vae'\. Did you mean 'factor_vae'"),
         (["train", "vae", "stesp=3"], r"unknown field 'stesp'\. Did you mean 'steps'"),
         (["train", "vae", "steps"], r"expected key=value"),
         (["train", "vae", "steps=many"], r"steps: input should be a valid integer"),
@@ -80,6 +80,7 @@ def test_list(family: str) -> None:
         (["train", "vae", "data=nowhere"], r"unknown dataset 'nowhere'"),
         (["train", "none.yaml"], r"none\.yaml: cannot be read"),
         (["list", "methds"], r"unknown family 'methds'\. Did you mean 'methods'"),
+        (["list", "presets"], r"presets are called methods: hatchel list methods"),
         (["evaluate", "."], r"is not a run"),
         (["evaluate", ".", "--plugin", "x.py"], r"there is no such file"),
     ],
@@ -87,6 +88,19 @@ def test_list(family: str) -> None:
 def test_mistakes(arguments: list[str], message: str) -> None:
     with pytest.raises(HatchelError, match=message):
         hatchel(*arguments)
+
+
+def test_a_file_of_0_1_answers_with_the_new_key(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("preset: factor_vae\n")
+    with pytest.raises(HatchelError, match=r"mine.yaml: `preset` is now `method`; write `method: factor_vae`"):
+        hatchel("train", str(tmp_path / "mine.yaml"))
+
+
+def test_show_has_the_schedules_of_a_short_training() -> None:
+    spec = yaml.safe_load(hatchel("show", "control_vae", "steps=3000", "data=xy_squares"))
+    assert (spec["objective"]["kl"]["weight"]["steps"], spec["objective"]["kl"]["weight"]["ki"]) == (1000, 0.1)
+    spec = yaml.safe_load(hatchel("show", "control_vae", "steps=3000", "climb=50", "ki=1e-4", "data=xy_squares"))
+    assert (spec["objective"]["kl"]["weight"]["steps"], spec["objective"]["kl"]["weight"]["ki"]) == (50, 0.0001)
 
 
 def test_a_mistake_is_one_line_and_exit_code_2() -> None:
@@ -132,6 +146,12 @@ def test_show_counts_parameters_and_multiplications_without_the_data() -> None:
     assert "#   parameters        4.783 M (encoder 0.384, decoder 0.382, objective 4.017)" in text
     assert "MACs, one image" in text
     assert yaml.safe_load(text)["data"]["kind"] == "mpi3d"
+
+
+def test_show_lists_the_parameters_of_a_controller_too() -> None:
+    text = hatchel("show", "dynamic_vae", "data=xy_squares")
+    assert "#   weight.period: Steps between two increments." in text
+    assert "beta for weight.initial and weight.high" in text
 
 
 def test_show_says_what_it_assumed(tmp_path: Path) -> None:

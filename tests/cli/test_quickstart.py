@@ -8,9 +8,9 @@ import pytest
 import torch
 from PIL import Image
 
-from hatchel.cli import quickstart_run as module
-from hatchel.cli.quickstart import show
-from hatchel.cli.quickstart_run import CONTROL, QUICKSTART, Quickstart, quickstart, untrained
+from hatchel.api import quickstart as module
+from hatchel.api.quickstart import CONTROL, QUICKSTART, Quickstart, quickstart, untrained
+from hatchel.cli.quickstart import print_scores
 from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import Diagonal
 from hatchel.training.events import read_events
@@ -78,7 +78,7 @@ def test_a_second_time_only_reports(done: Quickstart, tmp_path: Path) -> None:
 def test_it_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     train(SPEC.with_fields(steps=10), out=tmp_path / "out", progress=False)
     lines: list[str] = []
-    result = start(tmp_path / "out", say=lines.append)
+    result = start(tmp_path / "out", log=lines.append)
     assert result.model.run.steps == 20
     assert [event["step"] for event in read_events(tmp_path / "out")] == [5, 10, 15, 20]
     assert lines[0].startswith(f"1/3  {SPEC.name}: 20 steps")
@@ -94,7 +94,7 @@ def test_a_stop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_printed_table_ends_with_the_report(done: Quickstart, capsys: pytest.CaptureFixture[str]) -> None:
-    show(done)
+    print_scores(done)
     text = capsys.readouterr().out
     assert text.strip().splitlines()[-1] == f"Report: {done.report}"
     for key in ("mig", "tc_sample"):
@@ -105,7 +105,7 @@ def test_the_printed_table_ends_with_the_report(done: Quickstart, capsys: pytest
         assert row.split()[-2:] == numbers[1:]
 
 
-def test_the_preset_is_the_promised_one() -> None:
+def test_the_model_is_the_promised_one() -> None:
     assert QUICKSTART.data == CONTROL.data
     assert QUICKSTART.data.kind == "dsprites"
     assert CONTROL.latent == QUICKSTART.latent

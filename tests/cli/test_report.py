@@ -10,7 +10,7 @@ from hatchel.cli.report import report
 from hatchel.core.errors import HatchelError
 from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import Diagonal
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.training.run import train
 
 
@@ -22,7 +22,7 @@ def app() -> typer.Typer:
 
 
 def test_report_of_a_run(app: typer.Typer, tmp_path: Path) -> None:
-    spec = preset("vae", data=XYSquares(size=16)).with_fields(steps=2, batch_size=8, latent=Diagonal(2))
+    spec = resolve("vae", XYSquares(size=16)).with_fields(steps=2, batch_size=8, latent=Diagonal(2))
     run = train(spec, out=tmp_path / "run", progress=False)
     result = CliRunner().invoke(app, [str(run.folder), "--bootstrap", "0"], catch_exceptions=False)
     assert result.output.strip() == f"Report: {run.folder / 'report.html'}"
@@ -37,7 +37,7 @@ def test_report_of_a_run(app: typer.Typer, tmp_path: Path) -> None:
 def test_several_runs_are_compared_and_their_figures_kept(
     app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spec = preset("vae", data=XYSquares(size=16, places=4)).with_fields(steps=1, batch_size=8, latent=Diagonal(2))
+    spec = resolve("vae", XYSquares(size=16, places=4)).with_fields(steps=1, batch_size=8, latent=Diagonal(2))
     for seed in (0, 1):
         train(spec, out=tmp_path / f"run{seed}", progress=False, seed=seed)
     monkeypatch.chdir(tmp_path)
@@ -52,7 +52,7 @@ def test_several_runs_are_compared_and_their_figures_kept(
 
 
 def test_a_bad_run_among_good_ones_is_named_before_anything_is_written(app: typer.Typer, tmp_path: Path) -> None:
-    spec = preset("vae", data=XYSquares(size=16, places=4)).with_fields(steps=1, batch_size=8, latent=Diagonal(2))
+    spec = resolve("vae", XYSquares(size=16, places=4)).with_fields(steps=1, batch_size=8, latent=Diagonal(2))
     run = train(spec, out=tmp_path / "run", progress=False)
     with pytest.raises(HatchelError, match="other: is not a run"):
         CliRunner().invoke(

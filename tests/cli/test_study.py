@@ -305,5 +305,5 @@ def test_tune_prints_the_best_and_a_warning() -> None:
     assert (Path(folder[1]) / "config.json").is_file()
     with pytest.raises(HatchelError, match="nothing to tune"):
         call("tune", "vae", "steps=4", "data=xy_squares")
-    with pytest.raises(HatchelError, match=r"unknown preset 'vaee'. Did you mean 'vae'"):
+    with pytest.raises(HatchelError, match=r"unknown method 'vaee'. Did you mean 'vae'"):
         call("tune", "vaee", "steps=[4,5]", "data=xy_squares")

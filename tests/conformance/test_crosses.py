@@ -33,7 +33,8 @@ from hatchel.latents.nvae import Nvae
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.latents.vamp import Vamp
 from hatchel.latents.variables import Concrete, Gaussian
-from hatchel.methods.method import Method, preset
+from hatchel.methods.method import Method
+from hatchel.methods.resolve import resolve
 from hatchel.nets.conv import Conv
 from hatchel.nets.hfvae import HfvaeCeleba, HfvaeDsprites, HfvaeMnist
 from hatchel.nets.mlp import Mlp, MlpDecoder
@@ -43,7 +44,7 @@ from hatchel.nets.split import Split
 from hatchel.objective.trace import Batch
 from hatchel.training.loop import make_optimizer
 from hatchel.training.model import System
-from hatchel.training.spec import RunSpec, build, resolved
+from hatchel.training.spec import RunSpec
 
 AGAIN = "docs/crosses.md is out of date: python -m tests.conformance.test_crosses writes it anew"
 Found = tuple[str, tuple[str, ...]]
@@ -113,17 +114,17 @@ def squares() -> Dataset:
 @functools.cache
 def run(name: str) -> RunSpec:
     """The method's terms, with small critics, a small decoder, and the rest at its defaults."""
-    terms = preset(name.split()[0], data=DATA, **OBJECTIVES[name]).objective
+    terms = resolve(name.split()[0], DATA, OBJECTIVES[name]).objective
     small = json.loads(json.dumps(to_dict(terms)).replace('"hidden": 1000', '"hidden": 16'))
     spec = from_dict(RunSpec, {"objective": small, "data": DATA, "decoder": MlpDecoder((16,))})
-    return resolved(spec, squares())
+    return spec.fit_to(squares())
 
 
 def answer(encoder: str, latent: str, name: str) -> str:
     """Why it does not go together; empty where two steps gave every weight of the encoder a finite gradient."""
     spec = run(name).with_fields(encoder=ENCODERS[encoder], latent=LATENTS[latent])
     try:
-        system = build(spec, squares().shape)
+        system = spec.build(squares().shape)
     except HatchelError as error:
         return re.sub(r" \(it has [^)]*\)", "", str(error))  # each encoder's own features would be a reason each
     optimizer = make_optimizer(system, spec, torch.device("cpu"))
@@ -199,10 +200,10 @@ def test_the_page_says_what_trains_and_why_the_rest_does_not(latent: str) -> Non
 def test_crosses_of_the_papers_learn(command: str) -> None:
     kind, *fields = command.split()
     changes = {key: yaml.safe_load(value) for key, value in (field.split("=") for field in fields)}
-    spec = updated(preset(kind, data=DATA), {**changes, "optimizer.lr": 1e-3})
+    spec = updated(resolve(kind, DATA), {**changes, "optimizer.lr": 1e-3})
     spec = from_dict(RunSpec, json.loads(json.dumps(to_dict(spec)).replace('"hidden": 1000', '"hidden": 16')))
-    spec = resolved(spec, squares())
-    system = build(spec, squares().shape)
+    spec = spec.fit_to(squares())
+    system = spec.build(squares().shape)
     optimizer = make_optimizer(system, spec, torch.device("cpu"))
     x = squares().reader()(torch.arange(0, 64, 2))
 

@@ -4,11 +4,16 @@ import pytest
 import torch
 
 from hatchel.core.spec import from_dict, to_dict
-from hatchel.data.columns import Column
+from hatchel.data.table import TableColumn
 from hatchel.latents.likelihoods import Columns, Likelihood
 
 MEMBERS = Likelihood.members()
-EXAMPLE = (Column("a", "gaussian"), Column("b", "categorical", 3), Column("c", "bernoulli"), Column("d", "gaussian"))
+EXAMPLE = (
+    TableColumn("a", "gaussian"),
+    TableColumn("b", "categorical", 3),
+    TableColumn("c", "bernoulli"),
+    TableColumn("d", "gaussian"),
+)
 
 
 def made(kind: str) -> tuple[Likelihood, torch.Tensor, torch.Tensor]:

@@ -139,7 +139,7 @@ def test_every_family_member_has_documented_fields() -> None:
 
 
 PLUGIN = '''
-from hatchel.objective.term import Term
+from hatchel import Term
 
 class CodeNorm(Term):
     """E |z|^2."""
@@ -164,6 +164,9 @@ def test_a_plugin_file_is_a_term(tmp_path: Path) -> None:
 def test_bad_plugins_are_named(tmp_path: Path) -> None:
     with pytest.raises(HatchelError, match="there is no such file"):
         load_file(tmp_path / "none.py")
+    (tmp_path / "old.py").write_text("from hatchel.terms.term import Term")
+    with pytest.raises(HatchelError, match=r"No module named 'hatchel.terms'; since 0.2 write: from"):
+        load_file(tmp_path / "old.py")
     (tmp_path / "bad.py").write_text("1/0")
     with pytest.raises(HatchelError, match=r"bad\.py: ZeroDivisionError"):
         load_file(tmp_path / "bad.py")

@@ -48,7 +48,7 @@ def test_rows_are_scaled(tmp_path: Path) -> None:
     ds = load(tmp_path / "r.npy")
     assert ds.shape == (2,)
     assert ds.likelihood == "columns"
-    encoded = ds.store.take(np.arange(50))
+    encoded = ds.items(np.arange(50))
     np.testing.assert_allclose(encoded[:, 0], (rows[:, 0] - rows[:, 0].mean()) / rows[:, 0].std(), rtol=1e-5)
     assert not encoded[:, 1].any()
     np.testing.assert_allclose(encoded[:, 0] * ds.columns[0].scale + ds.columns[0].mean, rows[:, 0], rtol=1e-5)
@@ -95,6 +95,16 @@ def test_bad_arrays_are_named(tmp_path: Path, values: np.ndarray, message: str) 
     np.save(tmp_path / "a.npy", values)
     with pytest.raises(HatchelError, match=message):
         load(tmp_path / "a.npy")
+
+
+def test_large_compressed_images_go_through_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez_compressed(tmp_path / "a.npz", BYTES)
+    assert not isinstance(load(tmp_path / "a.npz").array, np.memmap)
+    monkeypatch.setattr("hatchel.data.array.IN_MEMORY", 100)
+    assert not isinstance(load(tmp_path / "a.npz", cache=False).array, np.memmap)
+    ds = load(tmp_path / "a.npz")
+    assert isinstance(ds.array, np.memmap)
+    np.testing.assert_array_equal(ds.images(range(12)), BYTES)
 
 
 def test_bad_factors_are_named(tmp_path: Path) -> None:

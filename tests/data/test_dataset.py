@@ -1,4 +1,4 @@
-"""Dataset: splits, factors, readers, fingerprints."""
+"""Dataset: splits, factors, readers, fingerprints, the contact sheet."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import torch
 
 from hatchel.core.errors import HatchelError
 from hatchel.data import load
-from hatchel.data.dataset import Dataset
+from hatchel.data.dataset import Dataset, contact_sheet
+from hatchel.data.decode import LazyArray, UnpackBits
 from hatchel.data.factors import Factor, FactorSpace
-from hatchel.data.store import ArrayStore, BitStore
 
 
 @pytest.fixture
@@ -37,15 +37,15 @@ def test_reader_follows_the_indices(squares: Dataset) -> None:
     np.testing.assert_array_equal(batch.numpy()[:, 0], squares.images(numbers)[..., 0] / np.float32(255))
 
 
-@pytest.mark.parametrize("name", ["array", "bits", "drawn bits"])
+@pytest.mark.parametrize("name", ["array", "bits", "lazy bits"])
 def test_batches_that_are_kept_are_never_written_again(name: str, squares: Dataset) -> None:
-    words = np.random.default_rng(0).integers(0, 2**63, (64, 64), dtype=np.uint64)
-    store = {
-        "array": squares.store,
-        "bits": BitStore(words, 64, 64),
-        "drawn bits": BitStore(words.__getitem__, 64, 64),
+    packed = np.random.default_rng(0).integers(0, 256, (64, 512), dtype=np.uint8)
+    ds = {
+        "array": squares,
+        "bits": Dataset("kept", packed, decode=UnpackBits(64)),
+        "lazy bits": Dataset("kept", LazyArray(packed.__getitem__, packed.shape), decode=UnpackBits(64)),
     }[name]
-    read = Dataset("kept", store).reader()
+    read = ds.reader()
     numbers = torch.arange(64)
     kept, flat = read(numbers), read(numbers).flatten(1)[:, ::3]  # a batch, and a view whose batch is let go
     weight = torch.ones((), requires_grad=True)
@@ -61,50 +61,63 @@ def test_batches_that_are_kept_are_never_written_again(name: str, squares: Datas
     assert torch.equal(read(numbers), expected)
 
 
-def test_worker_processes_give_the_same_batches(squares: Dataset) -> None:
-    numbers = [torch.tensor([1, 2, 3]), torch.tensor([60]), torch.tensor([7, 7])]
-    here, there = list(squares.batches(numbers)), list(squares.batches(numbers, workers=1))
-    assert [b.shape[0] for b in here] == [3, 1, 2]
-    for a, b in zip(here, there, strict=True):
-        assert torch.equal(a, b)
-
-
 def test_fingerprint_changes_with_pixels_factors_and_length() -> None:
     images = np.zeros((20, 4, 4, 1), dtype=np.uint8)
     space = FactorSpace((Factor("a", (0.0, 1.0)),), complete=False)
     codes = np.zeros((20, 1), dtype=np.int64)
-    prints = {Dataset("a", ArrayStore(images)).fingerprint, Dataset("b", ArrayStore(images.copy())).fingerprint}
+    prints = {Dataset("a", images).fingerprint, Dataset("b", images.copy()).fingerprint}
     assert len(prints) == 1
     other = images.copy()
     other[7, 2, 2] = 1
     more = codes.copy()
     more[3] = 1
     for ds in (
-        Dataset("a", ArrayStore(other)),
-        Dataset("a", ArrayStore(images[:19])),
-        Dataset("a", ArrayStore(images), space, codes),
-        Dataset("a", ArrayStore(images), space, more),
+        Dataset("a", other),
+        Dataset("a", images[:19]),
+        Dataset("a", images, space, codes),
+        Dataset("a", images, space, more),
     ):
         assert ds.fingerprint not in prints
         prints.add(ds.fingerprint)
 
 
 def test_what_does_not_fit_together_is_refused() -> None:
-    images = ArrayStore(np.zeros((4, 2, 2, 1), dtype=np.uint8))
+    images = np.zeros((4, 2, 2, 1), dtype=np.uint8)
     space = FactorSpace((Factor("a", (0.0, 1.0, 2.0)),))
     with pytest.raises(HatchelError, match="4 items, its factors 3 combinations"):
         Dataset("d", images, space)
     with pytest.raises(HatchelError, match="4 items but factors for 3"):
         Dataset("d", images, space, np.zeros((3, 1), dtype=np.int64))
     with pytest.raises(HatchelError, match="no items"):
-        Dataset("d", ArrayStore(np.zeros((0, 2, 2, 1), dtype=np.uint8)))
+        Dataset("d", np.zeros((0, 2, 2, 1), dtype=np.uint8))
 
 
 def test_tables_have_no_images_and_images_no_columns(squares: Dataset) -> None:
     assert squares.likelihood == "bernoulli"
     assert squares.columns == ()
     with pytest.raises(HatchelError, match="has no images"):
-        Dataset("t", ArrayStore(np.zeros((3, 2), dtype=np.float32))).images([0])
+        Dataset("t", np.zeros((3, 2), dtype=np.float32)).images([0])
     with pytest.raises(HatchelError, match="index 64 is out of range"):
         squares.images([64])
-    assert Dataset("n", squares.store).factors([0]) is None
+    assert Dataset("n", squares.array).factors([0]) is None
+
+
+def test_a_contact_sheet_has_a_row_per_factor_then_random_items() -> None:
+    ds = load("xy_squares", size=8)
+    page = contact_sheet(ds, seed=0, columns=8)
+    assert page.shape == (4 * 10, 8 * 10, 3)
+    cells = page.reshape(4, 10, 8, 10, 3)[:, :8, :, :8, 0].transpose(0, 2, 1, 3)  # (row, column, H, W)
+    place = cells.reshape(4, 8, 64).argmax(axis=2)
+    x, y = place % 8, place // 8
+    assert x[0].tolist() == list(range(8))
+    assert len(set(y[0])) == 1
+    assert y[1].tolist() == list(range(8))
+    assert len(set(x[1])) == 1
+    assert (page[8] == 128).all()
+    np.testing.assert_array_equal(page, contact_sheet(ds, seed=0, columns=8))
+    assert (page != contact_sheet(ds, seed=1, columns=8)).any()
+
+
+def test_a_contact_sheet_without_factors_is_random() -> None:
+    ds = load("xy_squares", size=8)
+    assert contact_sheet(Dataset("n", ds.array), seed=0).shape == (40, 100, 3)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.data import dsprites, load, sprites
+from hatchel.data import dsprites, dsprites_render, load
 
 SOME = np.random.default_rng(0).integers(0, 737_280, 300)
 
@@ -19,7 +19,7 @@ def test_cached_and_drawn_are_the_same_data() -> None:
     assert cached.shape == (1, 64, 64)
     assert cached.fingerprint == drawn.fingerprint == "c56cca591abeb484"
     np.testing.assert_array_equal(cached.images(SOME), drawn.images(SOME))
-    np.testing.assert_array_equal(cached.factors(SOME), sprites.SPACE.at(SOME))
+    np.testing.assert_array_equal(cached.factors(SOME), dsprites_render.SPACE.at(SOME))
     assert cached.space is not None
     np.testing.assert_array_equal(cached.space.index(cached.factors(SOME)), SOME)
 
@@ -70,15 +70,13 @@ def test_the_original_file_is_used_when_given(tmp_path: Path, monkeypatch: pytes
     numbers = np.arange(24)
     rng = np.random.default_rng(0)
     images = rng.integers(0, 2, (24, 64, 64), dtype=np.uint8)
-    classes = np.concatenate([np.zeros((24, 1), dtype=np.int64), sprites.SPACE.at(numbers)], axis=1)
+    classes = np.concatenate([np.zeros((24, 1), dtype=np.int64), dsprites_render.SPACE.at(numbers)], axis=1)
     path = tmp_path / dsprites.ORIGINAL
     metadata = np.array({"pickled": 1}, dtype=object)
     np.savez_compressed(path, imgs=images, latents_classes=classes, metadata=metadata)
     monkeypatch.setattr(dsprites, "N", 24)
-    words = dsprites._original(path)
-    np.testing.assert_array_equal(
-        np.unpackbits(words.view("u1"), axis=1, bitorder="little").reshape(-1, 64, 64), images
-    )
+    packed = dsprites._original(path)
+    np.testing.assert_array_equal(np.unpackbits(packed, axis=1, bitorder="little").reshape(-1, 64, 64), images)
     np.savez_compressed(path, imgs=images, latents_classes=classes[::-1], metadata=metadata)
     with pytest.raises(HatchelError, match="another order"):
         dsprites._original(path)

@@ -11,9 +11,7 @@ import pytest
 
 from hatchel.core.errors import HatchelError
 from hatchel.data import load, mnist
-from hatchel.data.mnist import framed
-from hatchel.data.mnist_rotation import rotated
-from hatchel.data.pruned_mnist import thickness, width
+from hatchel.data.mnist import padded, rotated, thickness, width
 
 
 def test_the_real_files(real_data: Path) -> None:
@@ -58,7 +56,7 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, np.n
     write(tmp_path, "train", images, labels)
     files = tuple(mnist.RemoteFile(f.name, f.mirrors, f.page) for f in mnist.MNIST_FILES)
     monkeypatch.setattr(mnist, "MNIST_FILES", files)
-    monkeypatch.setattr(mnist.read_half, "__defaults__", (files,))
+    monkeypatch.setattr(mnist.read_split, "__defaults__", (files,))
     monkeypatch.setattr(mnist.MNIST, "files", files)
     return tmp_path, images, labels
 
@@ -162,4 +160,4 @@ def test_thickness_grows_with_real_strokes(real_data: Path) -> None:
 
 
 def test_frame() -> None:
-    assert framed(np.ones((1, 28, 28), np.uint8), 32)[0, :, :, 0].sum(axis=0).tolist() == [0, 0, *[28] * 28, 0, 0]
+    assert padded(np.ones((1, 28, 28), np.uint8), 32)[0, :, :, 0].sum(axis=0).tolist() == [0, 0, *[28] * 28, 0, 0]

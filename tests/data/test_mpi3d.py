@@ -32,3 +32,10 @@ def test_images_by_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save
     assert ds.name == "mpi3d_toy"
     np.testing.assert_array_equal(ds.images(range(50)), images)
     assert ds.factors([13]).tolist() == [[2, 3]]
+
+
+def test_where_its_files_are() -> None:
+    assert [f.mirrors for f in mpi3d.MPI3D.files] == [
+        (f"https://huggingface.co/datasets/waleedgondal/mpi3d/resolve/main/mpi3d_{version}.npz",)
+        for version in ("toy", "realistic", "real")
+    ]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.data import load, room, shapes3d
-from hatchel.data.shapes3d import SPACE, Painter
+from hatchel.data import load, shapes3d, shapes3d_render
+from hatchel.data.shapes3d import SPACE, Layers
 
 REAL = Path(__file__).parent / "real_shapes3d.npz"
 
@@ -21,7 +21,7 @@ def images(factors: np.ndarray) -> np.ndarray:
     for row in factors:
         number = int(SPACE.index([row])[0])
         layers = shapes3d._cast(number % 480, number % 480 + 1)
-        out.append(Painter(layers, 64)(np.array([number // 480 * 480]))[0])
+        out.append(Layers(layers, 64).images(np.array([number // 480 * 480]))[0])
     return np.stack(out)
 
 
@@ -103,7 +103,7 @@ def test_loading_puts_items_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
         out = np.zeros((stop - start, 3, 10, 64, 64, 3), dtype=np.int16)
         for geometry in range(start, stop):
             for surface in range(3):
-                out[geometry - start, surface, :, 0, surface, 0] = np.arange(10) * room.STEPS
+                out[geometry - start, surface, :, 0, surface, 0] = np.arange(10) * shapes3d_render.STEPS
             out[geometry - start, 0, :, 1, 0] = np.array([geometry // 60, geometry // 15 % 4, geometry % 15]) * 64
         return out
 
@@ -120,7 +120,7 @@ def test_loading_puts_items_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_overshoot_is_clipped_not_wrapped() -> None:
     layers = np.zeros((1, 3, 10, 64, 64, 3), dtype=np.int16)
     layers[0, 0, 0, 0, 0] = [-500, 300 * 64, 100 * 64 + 32]
-    assert Painter(layers, 64)(np.array([0]))[0, 0, 0].tolist() == [0, 255, 101]
+    assert Layers(layers, 64).images(np.array([0]))[0, 0, 0].tolist() == [0, 255, 101]
 
 
 def test_the_original_file_is_read_when_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

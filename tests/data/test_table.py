@@ -37,7 +37,7 @@ def test_columns_are_encoded_by_what_they_hold(table: Path) -> None:
         [(20 - 30) / deviation, 1, 1, 0, 0, 1, 0],
         [(60 - 30) / deviation, 1, 0, 1, 1, 0, 1],
     ]
-    np.testing.assert_allclose(ds.store.take(np.arange(3)), expected, rtol=1e-6)
+    np.testing.assert_allclose(ds.items(np.arange(3)), expected, rtol=1e-6)
     assert ds.shape == (7,)
     assert sum(c.width for c in ds.columns) == 7
     assert ds.likelihood == "columns"
@@ -87,7 +87,7 @@ def test_rows_with_empty_cells_can_be_dropped(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,2\n,3\n5,6\n")
     ds = load(tmp_path / "t.csv", missing="drop")
     assert len(ds) == 2
-    np.testing.assert_allclose(ds.store.take(np.arange(2)), [[-1, -1], [1, 1]])
+    np.testing.assert_allclose(ds.items(np.arange(2)), [[-1, -1], [1, 1]])
 
 
 def test_a_broken_parquet_is_named(tmp_path: Path) -> None:

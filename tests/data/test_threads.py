@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from hatchel.data import threads
-from hatchel.data.threads import spread
+from hatchel.data.threads import in_chunks
 
 
 @pytest.fixture(params=[1, 3])
@@ -26,7 +26,7 @@ def covered(n: int, step: int) -> np.ndarray:
         assert 0 < stop - start <= step
         seen[start:stop] += 1
 
-    spread(work, n, step)
+    in_chunks(work, n, step)
     return seen
 
 
@@ -41,7 +41,7 @@ def test_errors_come_back(count: int) -> None:
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        spread(fail, 1000, 10)
+        in_chunks(fail, 1000, 10)
 
 
 def test_from_another_thread_and_after_a_fork(count: int) -> None:

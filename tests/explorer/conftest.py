@@ -15,22 +15,20 @@ import numpy as np
 import pytest
 import torch
 
-from hatchel.data.columns import Column
 from hatchel.data.dataset import Dataset
-from hatchel.data.store import ArrayStore
+from hatchel.data.table import TableColumn
 from hatchel.data.xy_squares import XYSquares
-from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.runtime import Runtime, runtime
+from hatchel.explorer.session import Session
 from hatchel.explorer.static import write_static
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.latents.variables import Concrete, Gaussian
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.training.checkpoint import Description, save
 from hatchel.training.run import TrainedRun
-from hatchel.training.spec import build, resolved
 
 
 @pytest.fixture(scope="session")
@@ -40,8 +38,8 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., TrainedR
     def make(latent: Latent, data: Dataset | None = None, size: int = 16) -> TrainedRun:
         source = XYSquares(size=size, places=8)
         loaded = data or source.load()
-        spec = resolved(preset("vae", data=source).with_fields(latent=latent), loaded)
-        system = build(spec, loaded.shape)
+        spec = resolve("vae", source).with_fields(latent=latent).fit_to(loaded)
+        system = spec.build(loaded.shape)
         with torch.no_grad():
             for parameter in [*system.model.decoder.parameters(), *system.model.encoder.parameters()]:
                 parameter.mul_(3.0 if parameter.ndim > 1 else 1.0)
@@ -81,28 +79,28 @@ def table(make_run: Callable[..., TrainedRun]) -> TrainedRun:
         [rng.normal(size=(60, 1)), rng.integers(2, size=(60, 1)), np.eye(3)[rng.integers(3, size=60)]], axis=1
     ).astype(np.float32)
     columns = (
-        Column("height", "gaussian", 1, 170.0, 10.0),
-        Column("smokes", "bernoulli", values=("no", "yes")),
-        Column("colour", "categorical", 3, values=("red", "green", "blue")),
+        TableColumn("height", "gaussian", 1, 170.0, 10.0),
+        TableColumn("smokes", "bernoulli", values=("no", "yes")),
+        TableColumn("colour", "categorical", 3, values=("red", "green", "blue")),
     )
-    return make_run(Diagonal(2), Dataset("people", ArrayStore(rows), columns=columns))
+    return make_run(Diagonal(2), Dataset("people", rows, columns=columns))
 
 
 @pytest.fixture(scope="session")
-def gallery(plain: TrainedRun) -> Gallery:
-    return Gallery([plain])
+def session(plain: TrainedRun) -> Session:
+    return Session([plain])
 
 
 @pytest.fixture(scope="session")
-def pair(mixed: TrainedRun, hierarchy: TrainedRun) -> Gallery:
-    return Gallery([mixed, hierarchy])
+def pair(mixed: TrainedRun, hierarchy: TrainedRun) -> Session:
+    return Session([mixed, hierarchy])
 
 
 @pytest.fixture(scope="session")
 def folder(hierarchy: TrainedRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page that needs no server, but for the runtime, which is a pretended one."""
     place = tmp_path_factory.mktemp("static") / "page"
-    return write_static(Gallery([hierarchy]), place, Runtime(b"module", b"wasm"))
+    return write_static(Session([hierarchy]), place, Runtime(b"module", b"wasm"))
 
 
 @pytest.fixture(scope="session")
@@ -122,23 +120,23 @@ def browser_runtime(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
 
 
 @pytest.fixture(scope="session")
-def serve() -> Iterator[Callable[[Gallery], str]]:
-    """A gallery's address; every server ends with the tests."""
+def serve() -> Iterator[Callable[[Session], str]]:
+    """A session's address; every server ends with the tests."""
     from hatchel.explorer.server import Listening
 
     running: list[tuple[Listening, threading.Thread]] = []
     known: dict[int, str] = {}
 
-    def start(gallery: Gallery) -> str:
-        if id(gallery) not in known:
-            opened = Listening.on(gallery)
+    def start(session: Session) -> str:
+        if id(session) not in known:
+            opened = Listening.on(session)
             thread = threading.Thread(target=opened.run, daemon=True)
             thread.start()
             while not opened.server.started:
                 time.sleep(0.01)
             running.append((opened, thread))
-            known[id(gallery)] = opened.address
-        return known[id(gallery)]
+            known[id(session)] = opened.address
+        return known[id(session)]
 
     yield start
     for opened, thread in running:

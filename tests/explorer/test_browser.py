@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.runtime import Runtime
+from hatchel.explorer.session import Session
 from hatchel.explorer.static import write_runtime
 from hatchel.report.pictures import to_bytes
 from hatchel.training.run import TrainedRun
@@ -114,13 +114,13 @@ def watch(browser: Any) -> Iterator[Callable[..., Watched]]:
 
 
 def test_a_moved_slider_changes_the_picture(
-    watch: Callable[..., Watched], serve: Callable[[Gallery], str], gallery: Gallery, plain: TrainedRun
+    watch: Callable[..., Watched], serve: Callable[[Session], str], session: Session, plain: TrainedRun
 ) -> None:
-    seen = watch(serve(gallery))
+    seen = watch(serve(session))
     before = seen.pixels("#decoded-0")
-    start = plain.encode(plain.data.images([gallery.start]))
+    start = plain.encode(plain.data.images([session.start]))
     assert np.array_equal(before, to_bytes(plain.decode(start))[0, ..., 0])
-    site = gallery.exhibits[0].spaces[0].sites[0]
+    site = session.runs[0].spaces[0].sliders[0]
     slider = seen.slider(site.name)
     slider.focus()
     seen.page.keyboard.press("End")
@@ -136,11 +136,11 @@ def test_a_moved_slider_changes_the_picture(
 
 
 def test_while_dragging_one_request_is_open_and_the_last_position_wins(
-    watch: Callable[..., Watched], serve: Callable[[Gallery], str], gallery: Gallery, plain: TrainedRun
+    watch: Callable[..., Watched], serve: Callable[[Session], str], session: Session, plain: TrainedRun
 ) -> None:
-    seen = watch(serve(gallery))
+    seen = watch(serve(session))
     already = len(seen.codes)
-    site = gallery.exhibits[0].spaces[0].sites[0]
+    site = session.runs[0].spaces[0].sliders[0]
     seen.slider(site.name).evaluate(
         """(slider) => { for (let i = 0; i <= 100; i++) {
           slider.value = +slider.min + (slider.max - slider.min) * i / 100;
@@ -154,9 +154,9 @@ def test_while_dragging_one_request_is_open_and_the_last_position_wins(
 
 
 def test_an_uploaded_image_is_encoded_and_a_broken_one_is_refused(
-    watch: Callable[..., Watched], serve: Callable[[Gallery], str], gallery: Gallery, plain: TrainedRun
+    watch: Callable[..., Watched], serve: Callable[[Session], str], session: Session, plain: TrainedRun
 ) -> None:
-    seen = watch(serve(gallery))
+    seen = watch(serve(session))
     original = plain.data.images([30])
     out = io.BytesIO()
     Image.fromarray(original[0, ..., 0]).save(out, "PNG")
@@ -172,9 +172,9 @@ def test_an_uploaded_image_is_encoded_and_a_broken_one_is_refused(
 
 
 def test_picking_swapping_and_the_scatter(
-    watch: Callable[..., Watched], serve: Callable[[Gallery], str], gallery: Gallery, plain: TrainedRun
+    watch: Callable[..., Watched], serve: Callable[[Session], str], session: Session, plain: TrainedRun
 ) -> None:
-    seen = watch(serve(gallery))
+    seen = watch(serve(session))
     page = seen.page
     page.get_by_label("Item", exact=True).fill("5")
     page.get_by_label("Item", exact=True).press("Enter")
@@ -187,7 +187,7 @@ def test_picking_swapping_and_the_scatter(
     page.get_by_role("button", name="Copy B's value into A").click()
     seen.settle()
     a, b = plain.encode(plain.data.images([6, 50]))
-    column = gallery.exhibits[0].spaces[0].sites[0].columns[0]
+    column = session.runs[0].spaces[0].sliders[0].columns[0]
     a[column] = b[column]
     assert np.array_equal(seen.pixels("#decoded-0"), to_bytes(plain.decode(a[None]))[0, ..., 0])
     assert page.locator("#grid canvas[data-drawn]").count() >= 3
@@ -204,8 +204,8 @@ def test_picking_swapping_and_the_scatter(
 
 def test_two_runs_their_levels_and_classes(
     watch: Callable[..., Watched],
-    serve: Callable[[Gallery], str],
-    pair: Gallery,
+    serve: Callable[[Session], str],
+    pair: Session,
     mixed: TrainedRun,
     hierarchy: TrainedRun,
 ) -> None:
@@ -219,7 +219,7 @@ def test_two_runs_their_levels_and_classes(
     assert seen.page.get_by_role("radio", name="class 1").get_attribute("aria-checked") == "true"
     picture = mixed.data.images([pair.start])
     code = mixed.encode(picture)
-    columns = next(s.columns for s in pair.exhibits[0].spaces[0].sites if not s.real)
+    columns = next(s.columns for s in pair.runs[0].spaces[0].sliders if not s.real)
     code[0, list(columns)] = [0, 1, 0]
     assert np.array_equal(seen.pixels("#decoded-0"), to_bytes(mixed.decode(code))[0, ..., 0])
     seen.page.get_by_label("Latent space").select_option("1")
@@ -230,9 +230,9 @@ def test_two_runs_their_levels_and_classes(
 
 
 def test_a_narrow_screen_and_named_controls(
-    watch: Callable[..., Watched], serve: Callable[[Gallery], str], gallery: Gallery, pair: Gallery
+    watch: Callable[..., Watched], serve: Callable[[Session], str], session: Session, pair: Session
 ) -> None:
-    for shown, scheme in ((gallery, "dark"), (pair, "light")):
+    for shown, scheme in ((session, "dark"), (pair, "light")):
         seen = watch(serve(shown), 400, scheme)
         assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         nameless = seen.page.evaluate(
@@ -244,9 +244,9 @@ def test_a_narrow_screen_and_named_controls(
 
 
 def test_rows_of_a_table_are_shown_as_one(
-    watch: Callable[..., Watched], serve: Callable[[Gallery], str], table: TrainedRun
+    watch: Callable[..., Watched], serve: Callable[[Session], str], table: TrainedRun
 ) -> None:
-    shown = Gallery([table])
+    shown = Session([table])
     seen = watch(serve(shown))
     row = table.decode(table.encode([shown.picture(shown.start)]))[0]
     cells = seen.page.locator(".view td").all_inner_texts()
@@ -258,9 +258,9 @@ def test_rows_of_a_table_are_shown_as_one(
 
 
 def test_a_server_that_has_gone_is_named(
-    watch: Callable[..., Watched], serve: Callable[[Gallery], str], gallery: Gallery
+    watch: Callable[..., Watched], serve: Callable[[Session], str], session: Session
 ) -> None:
-    seen = watch(serve(gallery))
+    seen = watch(serve(session))
     seen.page.route("**/api/**", lambda route: route.abort())
     seen.page.get_by_role("button", name="Next").click()
     seen.page.get_by_role("alert").filter(has_text="is it still running?").wait_for()
@@ -274,11 +274,11 @@ def test_the_page_without_a_server_opened_from_disk(
     shutil.copytree(folder, place)
     write_runtime(place / "runtime.js", browser_runtime)
     seen = watch((place / "index.html").as_uri())
-    shown = Gallery([hierarchy])
+    shown = Session([hierarchy])
     start = hierarchy.encode(hierarchy.data.images([shown.start]))
     before = seen.pixels("#decoded-0", 32).astype(int)
     assert np.abs(before - to_bytes(hierarchy.decode(start))[0, ..., 0]).max() <= 1
-    site = shown.exhibits[0].spaces[0].sites[0]
+    site = shown.runs[0].spaces[0].sliders[0]
     slider = seen.slider(site.name)
     slider.focus()
     seen.page.keyboard.press("End")

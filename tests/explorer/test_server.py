@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from hatchel.core.errors import HatchelError
-from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.server import PORT, application, listen
+from hatchel.explorer.session import Session
 from hatchel.explorer.uploads import BYTES
 from hatchel.report.pictures import to_bytes
 from hatchel.training.run import TrainedRun
@@ -20,8 +20,8 @@ JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture(scope="module")
-def client(connect: Callable[..., Any], gallery: Gallery) -> Any:
-    return connect(application(gallery))
+def client(connect: Callable[..., Any], session: Session) -> Any:
+    return connect(application(session))
 
 
 def png(pixels: np.ndarray, kind: str = "PNG") -> bytes:
@@ -57,19 +57,19 @@ def test_an_upload_is_encoded_like_the_same_item(client: Any, plain: TrainedRun)
     assert uploaded["inputs"] == picked["inputs"]
 
 
-def test_the_scatter_is_of_the_points_codes(client: Any, gallery: Gallery, plain: TrainedRun) -> None:
+def test_the_scatter_is_of_the_points_codes(client: Any, session: Session, plain: TrainedRun) -> None:
     x, y = client.post("/api/scatter", json={"columns": [2, 0]}).json()
-    codes = plain.encode(plain.data.images(gallery.about()["points"]))
+    codes = plain.encode(plain.data.images(session.about()["points"]))
     assert np.allclose(x, codes[:, 2], atol=1e-6)
     assert np.allclose(y, codes[:, 0], atol=1e-6)
 
 
 def test_rows_of_a_table_are_numbers(connect: Callable[..., Any], table: TrainedRun) -> None:
-    client = connect(application(Gallery([table])))
+    client = connect(application(Session([table])))
     answer = client.post("/api/decode", json={"codes": [[0.3, -1.0]]}).json()
     assert np.allclose(answer, table.decode([[0.3, -1.0]]))
     picked = client.post("/api/pick", json={"item": 3}).json()
-    row = table.data.store.take(np.array([3]))[0]
+    row = table.data.items(np.array([3]))[0]
     assert np.allclose(picked["inputs"][0], [row[0] * 10 + 170, *row[1:]])
     assert np.allclose(client.post("/api/picture", json={"item": 3}).json(), picked["inputs"][0])
     refused = client.post("/api/upload", content=png(np.zeros((4, 4), np.uint8)))

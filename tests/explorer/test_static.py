@@ -12,9 +12,9 @@ import onnxruntime
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.explorer.gallery import Gallery
 from hatchel.explorer.runtime import Runtime
-from hatchel.explorer.static import ready, write_static
+from hatchel.explorer.session import Session
+from hatchel.explorer.static import check_folder, write_static
 from hatchel.training.run import TrainedRun
 
 
@@ -28,8 +28,8 @@ def unpacked(text: str) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def shown(hierarchy: TrainedRun) -> Gallery:
-    return Gallery([hierarchy])
+def shown(hierarchy: TrainedRun) -> Session:
+    return Session([hierarchy])
 
 
 def test_the_models_are_the_runs_decoders(folder: Path, hierarchy: TrainedRun) -> None:
@@ -41,7 +41,7 @@ def test_the_models_are_the_runs_decoders(folder: Path, hierarchy: TrainedRun) -
         assert np.allclose(np.moveaxis(image, 1, 3), hierarchy.decode(z, level), atol=1e-5)
 
 
-def test_the_examples_are_items_with_their_codes(folder: Path, shown: Gallery) -> None:
+def test_the_examples_are_items_with_their_codes(folder: Path, shown: Session) -> None:
     examples = json.loads(unpacked(values(folder / "examples.js")["examples"]))
     numbers = [shown.start, *(i for i in shown.about()["points"] if i != shown.start)]
     assert len(examples) == 64
@@ -50,7 +50,7 @@ def test_the_examples_are_items_with_their_codes(folder: Path, shown: Gallery) -
     text = (folder / "index.html").read_text()
     about = json.loads(text.split('id="about">')[1].split("</script>")[0])
     assert (about["count"], about["start"]) == (64, 0)
-    assert about["factors"][1]["of"] == shown.collection.data.factors(numbers)[:, 1].tolist()
+    assert about["factors"][1]["of"] == shown.data.factors(numbers)[:, 1].tolist()
 
 
 def test_the_runtime_and_its_licence_come_along(folder: Path) -> None:
@@ -61,10 +61,10 @@ def test_the_runtime_and_its_licence_come_along(folder: Path) -> None:
     assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
 
 
-def test_nothing_is_overwritten(tmp_path: Path, gallery: Gallery) -> None:
-    assert ready(tmp_path / "new") == tmp_path / "new"
+def test_nothing_is_overwritten(tmp_path: Path, session: Session) -> None:
+    assert check_folder(tmp_path / "new") == tmp_path / "new"
     (tmp_path / "mine.txt").write_text("mine")
     for place in (tmp_path, tmp_path / "mine.txt"):
         with pytest.raises(HatchelError, match="is already there"):
-            write_static(gallery, place, Runtime(b"", b""))
+            write_static(session, place, Runtime(b"", b""))
     assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hatchel.explorer.refusal import Refusal
+from hatchel.explorer.errors import RequestError
 from hatchel.explorer.uploads import as_image, fitted, opened
 
 
@@ -45,14 +45,14 @@ def test_transparent_parts_are_black_and_a_turned_photo_is_upright() -> None:
 
 @pytest.mark.parametrize("kind", ["TIFF", "PPM", "ICO"])
 def test_other_formats_are_refused_by_their_content(kind: str) -> None:
-    with pytest.raises(Refusal, match="give one of PNG") as error:
+    with pytest.raises(RequestError, match="give one of PNG") as error:
         opened(saved(Image.new("RGB", (16, 16)), kind))
     assert error.value.status == 415
 
 
 def test_items_that_are_no_pictures() -> None:
     for shape in ((5,), (2, 8, 8)):
-        with pytest.raises(Refusal, match="cannot be fitted"):
+        with pytest.raises(RequestError, match="cannot be fitted"):
             fitted(Image.new("RGB", (8, 8)), shape)
 
 

@@ -10,10 +10,9 @@ import torch
 
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.likelihoods import Columns
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.training.checkpoint import Description, save
 from hatchel.training.run import TrainedRun
-from hatchel.training.spec import build, fitted
 
 
 @pytest.fixture(autouse=True)
@@ -30,8 +29,8 @@ def run_of(tmp_path: Path) -> Callable[..., TrainedRun]:
 
     def make(shape: tuple[int, ...] = (1, 16, 16), columns: Columns | None = None, **parts: Any) -> TrainedRun:
         chosen = {"latent": Diagonal(3), **parts}
-        spec = fitted(preset("vae", data="xy_squares").with_fields(**chosen), shape, columns)
-        system = build(spec, shape)
+        spec = resolve("vae", "xy_squares").with_fields(**chosen).fit_to_shape(shape, columns)
+        system = spec.build(shape)
         draw = torch.Generator().manual_seed(0)
         with torch.no_grad():
             for tensor in system.model.latent.parameters():  # maps that start as the identity would hide mistakes

@@ -13,7 +13,7 @@ import yaml
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import write_json
 from hatchel.data.table import Table
-from hatchel.export.hub import push, write
+from hatchel.export.hub import card, push, write
 from hatchel.export.safetensors import read
 from hatchel.training.run import TrainedRun
 
@@ -38,13 +38,21 @@ def test_the_card_says_what_was_run_and_no_more(run_of: Callable[..., TrainedRun
 def test_scores_with_their_intervals(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
     run = run_of()
     interval = {"low": 0.25, "high": 0.75, "level": 0.95, "replicates": 9}
-    scores = {"mig": {"value": 0.5, "interval": interval}, "dci|x": {"value": 0.125, "interval": None}}
-    settings = {"steps": 7, "items": 64, "seed": 1, "bootstrap": 9}
-    write_json(run.folder / "evaluation.json", {"settings": settings, "mean": {"scores": scores}})
+    common = {"parts": {}, "matrix": None, "factors": [], "settings": {}, "n": 64, "seed": 1, "notes": []}
+    scores = {
+        "mig": {"name": "mig", "value": 0.5, "interval": interval, **common},
+        "dci|x": {"name": "dci|x", "value": 0.125, "interval": None, **common},
+    }
+    settings = {"steps": 7, "items": 64, "seed": 1, "bootstrap": 9}  # as Hatchel 0.1 wrote them
+    stored = {"settings": settings, "mean": {"scores": scores, "skipped": {}}}
+    write_json(run.folder / "evaluation.json", stored)
     body = write(run, tmp_path / "out").files[2].read_text()
     assert "| mig | 0.5000 | 0.2500 to 0.7500 |" in body
     assert r"| dci\|x | 0.1250 | not computed |" in body
     assert "64 items, after 7 steps, seed 1" in body
+    for other in ({"steps": 6}, {"weights": "0"}):
+        write_json(run.folder / "evaluation.json", stored | {"settings": settings | other})
+        assert "Not measured in this state" in card(run)
     write_json(run.folder / "evaluation.json", ["strange"])
     with pytest.raises(HatchelError, match="was not written by `hatchel evaluate`"):
         write(run, tmp_path / "other")

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from hatchel.core.errors import HatchelError
-from hatchel.data.columns import Column
-from hatchel.export.halves import DecoderHalf, EncoderHalf
-from hatchel.export.onnx import write, write_decoder, write_encoder, write_half
+from hatchel.data.table import TableColumn
+from hatchel.export.endpoints import DecoderEndpoint, EncoderEndpoint
+from hatchel.export.onnx import write, write_decoder, write_encoder, write_endpoint
 from hatchel.latents.correlated import Correlated
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
@@ -39,9 +39,9 @@ LATENTS += [(member(), 0) for kind, member in Latent.members().items() if kind n
 LIKELIHOODS = [Bernoulli(), ContinuousBernoulli(), GaussianLikelihood(0.1, learned=True), Laplace()]
 TABLE = Columns(
     (
-        Column("height", "gaussian", mean=1700.0, scale=90.0),
-        Column("tall", "bernoulli"),
-        Column("colour", "categorical", width=3),
+        TableColumn("height", "gaussian", mean=1700.0, scale=90.0),
+        TableColumn("tall", "bernoulli"),
+        TableColumn("colour", "categorical", width=3),
     )
 )
 
@@ -107,11 +107,11 @@ def test_the_file_is_one_operator_a_layer_and_tells_nothing_of_this_machine(
 
 
 def test_a_wrong_file_is_refused(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
-    half = DecoderHalf(run_of(), 0)
+    endpoint = DecoderEndpoint(run_of(), 0)
     with torch.no_grad():
-        next(half.model.decoder.parameters()).add_(0.1)
+        next(endpoint.model.decoder.parameters()).add_(0.1)
     with pytest.raises(HatchelError, match=r"differ from the run's by .* not written"):
-        write_half(half, tmp_path / "d.onnx")
+        write_endpoint(endpoint, tmp_path / "d.onnx")
     assert not (tmp_path / "d.onnx").exists()
 
 
@@ -133,9 +133,9 @@ class Branching(nn.Module):
 def test_what_cannot_be_written_says_why(
     net: nn.Module, reason: str, run_of: Callable[..., TrainedRun], tmp_path: Path
 ):
-    half = EncoderHalf(run_of(), 0)
-    half.model.encoder = nn.Sequential(net, half.model.encoder)
+    endpoint = EncoderEndpoint(run_of(), 0)
+    endpoint.model.encoder = nn.Sequential(net, endpoint.model.encoder)
     with pytest.raises(HatchelError, match=reason) as caught:
-        write_half(half, tmp_path / "e.onnx")
+        write_endpoint(endpoint, tmp_path / "e.onnx")
     assert "\n" not in str(caught.value)
     assert [p.name for p in tmp_path.iterdir()] == ["run"]

@@ -8,7 +8,7 @@ from torch import distributions as D
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import from_dict, to_dict
-from hatchel.data.columns import Column
+from hatchel.data.table import TableColumn
 from hatchel.latents.likelihoods import (
     Bernoulli,
     Columns,
@@ -153,10 +153,10 @@ def test_continuous_bernoullis_gradient_is_x_minus_the_mean_everywhere() -> None
 
 
 COLUMNS = (
-    Column("age", "gaussian", mean=40.0, scale=12.0),
-    Column("colour", "categorical", 3, values=("red", "green", "blue")),
-    Column("smokes", "bernoulli", values=("no", "yes")),
-    Column("height", "gaussian"),
+    TableColumn("age", "gaussian", mean=40.0, scale=12.0),
+    TableColumn("colour", "categorical", 3, values=("red", "green", "blue")),
+    TableColumn("smokes", "bernoulli", values=("no", "yes")),
+    TableColumn("height", "gaussian"),
 )
 
 
@@ -187,7 +187,7 @@ def test_columns_add_up(learned: bool) -> None:
 def test_columns_of_one_kind_only() -> None:
     output = outputs(3, 2)
     for kind, x in (("gaussian", grey(3, 2)), ("bernoulli", grey(3, 2).round())):
-        module = Columns(tuple(Column(n, kind) for n in "ab")).build().to(dtype=torch.double)
+        module = Columns(tuple(TableColumn(n, kind) for n in "ab")).build().to(dtype=torch.double)
         single: Likelihood = Gaussian() if kind == "gaussian" else Bernoulli()
         alone: LikelihoodModule = single.build().to(dtype=torch.double)
         torch.testing.assert_close(module.log_prob(output, x), alone.log_prob(output, x))
@@ -195,9 +195,9 @@ def test_columns_of_one_kind_only() -> None:
 
 def test_columns_that_cannot_be() -> None:
     with pytest.raises(HatchelError, match="columns: 'a' is categorical and has width 1; set more than 1"):
-        Columns((Column("a", "categorical", 1),))
+        Columns((TableColumn("a", "categorical", 1),))
     with pytest.raises(HatchelError, match="columns: 'a' is gaussian and has width 2; set 1"):
-        Columns((Column("a", "gaussian", 2),))
+        Columns((TableColumn("a", "gaussian", 2),))
     with pytest.raises(HatchelError, match="Train on a table"):
         Columns().build()
     with pytest.raises(HatchelError, match="the columns take 6 values, the data have 5"):

@@ -10,6 +10,7 @@ import torch
 
 from hatchel.core.errors import HatchelError
 from hatchel.data import load
+from hatchel.evaluation.evaluation import evaluate
 from hatchel.latents.assigned import Assigned
 from hatchel.latents.diagonal import Diagonal
 from hatchel.methods.resolve import resolve
@@ -60,5 +61,5 @@ def test_classes_are_assigned_encoded_and_decoded(tmp_path: Path) -> None:
             tries.append(run.model.likelihood.log_prob(run.model.decoder(code), x))
     np.testing.assert_array_equal(codes[:, 2:].argmax(1), torch.stack(tries, 1).argmax(1).numpy())
     np.testing.assert_array_equal(TrainedRun.load(tmp_path).encode(images), codes)
-    found = run.evaluate(["mig"], items=100, store=False)
+    found = evaluate(run, ["mig"], items=100, store=False)
     assert list(found) == ["mean", "sample", "coordinates"]

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from hatchel.data import load
-from hatchel.data.memory import from_array
+from hatchel.data.array import from_array
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian, Group
 from hatchel.methods.resolve import resolve
@@ -58,7 +58,7 @@ def test_beta_svae_with_one_gaussian_group_is_beta_vae() -> None:
 
 
 def test_joint_vae_holds_each_kl_at_a_capacity_of_its_own() -> None:
-    spec = resolve("joint_vae", DATA, {"classes": 3, "discrete": 5, "gamma": 30, "continuous": 7})
+    spec = resolve("joint_vae", DATA, {"classes": 3, "discrete": 5, "gamma": 30, "continuous": 7, "steps": 93_750})
     assert spec.objective["kl_class"].weight == Capacity(30, 0, math.log(3), 25_000)
     assert spec.objective["kl_style"].weight == Capacity(30, 0, 7, 25_000)
     found = losses("joint_vae", gamma=2, climb=1)

@@ -11,6 +11,7 @@ import torch
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import updated
 from hatchel.data import load
+from hatchel.evaluation.evaluation import evaluate
 from hatchel.latents.code_noise import CodeNoise
 from hatchel.methods.resolve import resolve
 from hatchel.objective.trace import Batch
@@ -63,5 +64,5 @@ def test_a_code_is_learned_and_read_back(tmp_path: Path) -> None:
     correlation = [np.corrcoef(codes[:, d], read[:, d])[0, 1] for d in range(2)]
     assert min(correlation) > 0.9
     np.testing.assert_array_equal(TrainedRun.load(tmp_path).encode(run.decode(codes)), read)
-    found = run.evaluate(["mig"], items=100, store=False)
+    found = evaluate(run, ["mig"], items=100, store=False)
     assert list(found) == ["mean", "sample"]

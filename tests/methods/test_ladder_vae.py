@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from hatchel.evaluation.evaluation import evaluate
 from hatchel.latents.ladder import Ladder
 from hatchel.methods.resolve import resolve
 from hatchel.nets.ladder import LadderEncoder
@@ -36,4 +37,4 @@ def test_codes_are_all_layers_means_top_first(tmp_path: Path) -> None:
     other[:, :2] += 1
     np.testing.assert_array_equal(run.decode(other), run.decode(codes))
     np.testing.assert_array_equal(TrainedRun.load(tmp_path).encode(images), codes)
-    assert list(run.evaluate(["mig"], items=60, store=False)) == ["mean", "sample"]
+    assert list(evaluate(run, ["mig"], items=60, store=False)) == ["mean", "sample"]

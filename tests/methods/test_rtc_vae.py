@@ -12,7 +12,7 @@ import torch
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import updated
-from hatchel.data.memory import from_array
+from hatchel.data.array import from_array
 from hatchel.latents.diagonal import DiagonalGaussian
 from hatchel.methods.resolve import resolve
 from hatchel.metrics import gaussian_tc

@@ -4,7 +4,7 @@ import torch
 
 from hatchel.latents.diagonal import DiagonalGaussian
 from hatchel.metrics import ELBOTerms, InformationIsolation, Probe
-from hatchel.metrics.aggregate import Aggregate, log_given, log_joint, log_sites
+from hatchel.metrics.aggregate import Aggregate, log_given, log_joint, log_marginals
 from hatchel.objective.estimators.mixture import exact_log_q
 
 rng = np.random.default_rng(0)
@@ -15,24 +15,24 @@ def test_densities_are_those_of_the_exact_estimator():
     z = mean[:90] + std[:90] * rng.normal(size=(90, 3))
     q = DiagonalGaussian(torch.from_numpy(mean), 2 * torch.from_numpy(std).log())
     expected = exact_log_q(q, torch.from_numpy(z), ((0,), (1,), (2,), (0, 1, 2))).numpy()
-    assert np.abs(log_sites(mean, std, z) - expected[:3]).max() < 1e-5
+    assert np.abs(log_marginals(mean, std, z) - expected[:3]).max() < 1e-5
     assert np.abs(log_joint(mean, std, z) - expected[3]).max() < 1e-5
 
 
 def test_tiny_deviations_are_taken_in_double_precision():
     """Two codes 1e-7 apart and 3 from 0: single precision cannot tell them apart, the posteriors can."""
     pair = np.array([[3.0], [3.0 + 1e-7]])
-    density = log_sites(pair, np.full((2, 1), 1e-8), pair)[0]
+    density = log_marginals(pair, np.full((2, 1), 1e-8), pair)[0]
     assert density == pytest.approx(np.full(2, -np.log(2) - np.log(1e-8) - 0.5 * np.log(2 * np.pi)), abs=1e-6)
     assert log_joint(pair, np.full((2, 1), 1e-8), pair) == pytest.approx(density)
 
 
 def test_tiles_do_not_change_the_sum(monkeypatch):
     z = mean[:50]
-    whole = log_joint(mean, std, z), log_sites(mean, std, z)
+    whole = log_joint(mean, std, z), log_marginals(mean, std, z)
     monkeypatch.setattr("hatchel.metrics.aggregate.TILE", 2000)
     assert np.allclose(log_joint(mean, std, z), whole[0], atol=1e-6)
-    assert np.allclose(log_sites(mean, std, z), whole[1], atol=1e-6)
+    assert np.allclose(log_marginals(mean, std, z), whole[1], atol=1e-6)
 
 
 def test_metrics_of_one_seed_share_one_computation(monkeypatch):

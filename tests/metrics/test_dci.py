@@ -59,6 +59,16 @@ def test_importances_are_scikit_learns(grid, noise):
         assert score.parts["informativeness of"][f"factor_{k}"] == pytest.approx(accuracy, abs=0.02)
 
 
+def test_the_engine_may_be_scikit_learn(grid, noise):
+    codes = (grid + 0.7 * noise).round(1)[:900]
+    ours, theirs = DCI().score(Probe(codes, grid[:900])), DCI(engine="sklearn").score(Probe(codes, grid[:900]))
+    assert theirs.matrix == pytest.approx(ours.matrix, abs=0.02)
+    for part in ("disentanglement", "completeness", "informativeness", "train informativeness"):
+        assert theirs.parts[part] == pytest.approx(ours.parts[part], abs=0.02)
+    assert theirs.name == "dci(engine=sklearn)"
+    assert DCI(engine="sklearn").digest() == DCI().digest()  # how, not what
+
+
 def test_perfect_codes_in_any_order_sign_and_scale(grid):
     score = dci(grid[:, [2, 0, 1]] * [-4.0, 2.0, 0.5], grid)
     parts = [score.parts[k] for k in ("disentanglement", "completeness", "informativeness", "train informativeness")]

@@ -23,3 +23,9 @@ def test_share_of_labels_and_names(grid, noise):
     assert score.n == 160
     assert list(score.parts) == ["a", "b", "c"]
     assert score.value == pytest.approx(np.mean(list(score.parts.values())))
+
+
+def test_the_engine_of_the_boosted_trees_may_be_scikit_learn(grid, noise):
+    codes = (grid + 0.5 * noise).round(1)
+    ours, theirs = (downstream(codes, grid, model="boosting", labels=300, engine=e) for e in ("hatchel", "sklearn"))
+    assert theirs.value == pytest.approx(ours.value, abs=0.02)

@@ -3,8 +3,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import mannwhitneyu
+from sklearn.metrics import roc_auc_score
 
 from hatchel.metrics import Explicitness, Probe, explicitness
+from hatchel.metrics._explicitness import one_against_rest_auc
 
 REFERENCE = {
     "dsprites__a_perfect": 0.981777815, "dsprites__b_rotated": 0.985495851, "dsprites__c_disintegrated": 0.994491547,
@@ -55,3 +58,16 @@ def test_a_value_that_only_test_rows_have_is_nobodys_own():
     codes = factors + 0.0
     probe = Probe(codes, factors, train=np.arange(150), test=np.arange(150, 201))
     assert Explicitness().score(probe).value == pytest.approx(0.99, abs=0.02)
+
+
+def test_auc_is_scikit_learns_with_ties():
+    rng = np.random.default_rng(0)
+    scores, labels = rng.normal(size=(500, 4)).round(1), rng.integers(4, size=500)
+    areas = one_against_rest_auc(scores, labels)
+    assert areas == pytest.approx([roc_auc_score(labels == k, scores[:, k]) for k in range(4)], abs=1e-12)
+    pairs = mannwhitneyu(scores[labels == 1, 1], scores[labels != 1, 1]).statistic
+    assert areas[1] == pytest.approx(pairs / ((labels == 1).sum() * (labels != 1).sum()))
+
+
+def test_auc_of_a_class_without_rows_is_not_a_number():
+    assert np.isnan(one_against_rest_auc(np.zeros((3, 2)), np.zeros(3, dtype=int))).all()

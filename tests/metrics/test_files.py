@@ -1,9 +1,10 @@
+import h5py
 import numpy as np
 import pandas
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.metrics.files import archive_roles, read_columns
+from hatchel.metrics.files import read_columns, stored_roles
 
 values = np.arange(6.0).reshape(3, 2)
 
@@ -14,11 +15,14 @@ def test_every_format_gives_the_same_values(tmp_path):
     np.savetxt(tmp_path / "a.csv", values, delimiter=",")
     np.savetxt(tmp_path / "a.tsv", values, delimiter="\t", header="x\ty", comments="")
     pandas.DataFrame(values, columns=["x", "y"]).to_parquet(tmp_path / "a.parquet")
-    for name in ("a.npy", "a.npz", "a.csv", "a.tsv", "a.parquet"):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["codes"], file["other"] = values, values + 1
+    for name in ("a.npy", "a.npz", "a.h5", "a.csv", "a.tsv", "a.parquet"):
         assert np.array_equal(read_columns(tmp_path / name, "codes").values, values)
     assert read_columns(tmp_path / "a.tsv", "codes").names == ("x", "y")
     assert read_columns(tmp_path / "a.parquet", "codes").names == ("x", "y")
-    assert archive_roles(tmp_path / "a.npz") == ("codes", "other")
+    assert stored_roles(tmp_path / "a.npz") == stored_roles(tmp_path / "a.h5") == ("codes", "other")
+    assert stored_roles(tmp_path / "a.npy") == stored_roles(tmp_path / "a.csv") == ()
 
 
 def test_factors_may_be_words_and_an_archive_may_name_them(tmp_path):
@@ -36,7 +40,7 @@ def test_factors_may_be_words_and_an_archive_may_name_them(tmp_path):
         ("c.csv", "", "the file is empty"),
         ("c.csv", "1,2\n3\n", "row 2 has 1 cells, the first has 2"),
         ("c.csv", "1,2\n3,x\n", "expected numbers, got 'x'"),
-        ("c.npy", "not numpy", "not a readable numpy file"),
+        ("c.npy", "not numpy", "cannot be read"),
         ("c.parquet", "not parquet", "not a readable parquet file"),
         ("c.txt", "1", "unknown file type '.txt'. Known: .npy, .npz"),
     ],

@@ -36,6 +36,13 @@ def test_agreement_with_the_reference(name, case):
         assert score.value == pytest.approx(infom, abs=5e-4)
 
 
+def test_the_engine_may_be_scikit_learn(grid, noise):
+    codes = grid[:600] + 0.5 * noise[:600]
+    ours, theirs = (infomec(codes, grid[:600], engine=e) for e in ("hatchel", "sklearn"))
+    assert theirs.matrix == pytest.approx(ours.matrix, abs=1e-6)  # but for noise of 1e-10 against ties
+    assert theirs.value == pytest.approx(ours.value, abs=1e-6)
+
+
 def test_perfect_duplicated_and_two_in_one(grid):
     perfect, doubled = infomec(grid + 0.0, grid).parts, infomec(grid[:, [0, 0, 1, 2]] + 0.0, grid).parts
     assert [perfect[k] for k in ("infom", "infoc")] == pytest.approx([1, 1], abs=0.02)

@@ -3,9 +3,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy import stats
 from sklearn.metrics import mutual_info_score
 
-from hatchel.metrics.information import contingency, discretise, entropies, entropy, gap, mutual_information, relabel
+from hatchel.metrics.information import (
+    concentration,
+    contingency,
+    discretise,
+    entropies,
+    entropy,
+    gap,
+    mutual_information,
+    relabel,
+    weighted_concentration,
+)
 
 values = hnp.arrays(np.float64, (37, 2), elements=st.floats(-1e6, 1e6, width=32))
 labels = hnp.arrays(np.int64, (41, 2), elements=st.integers(0, 5))
@@ -69,3 +80,17 @@ def test_relabel_numbers_values_in_order(column):
 
 def test_gap_of_one_row_is_the_value_itself():
     assert gap(np.array([[0.7, 0.2]])).tolist() == [0.7, 0.2]
+
+
+def test_rows_follow_scipys_entropy():
+    matrix = np.random.default_rng(0).random((5, 4))
+    assert concentration(matrix) == pytest.approx(1 - stats.entropy(matrix.T, base=4))
+
+
+def test_weights_are_the_rows_shares():
+    assert weighted_concentration(np.array([[3.0, 0.0], [0.5, 0.5]])) == pytest.approx(0.75)
+    assert weighted_concentration(np.zeros((2, 2))) == 0
+
+
+def test_one_column_is_as_concentrated_as_can_be():
+    assert concentration(np.array([[2.0], [0.0]])).tolist() == [1, 0]

@@ -39,6 +39,14 @@ def test_agreement_with_the_reference(name):
     assert SAP().score(split(d, continuous=True)).value == pytest.approx(continuous, abs=1e-6)
 
 
+@pytest.mark.parametrize("balanced", [False, True])
+def test_the_engine_may_be_scikit_learn(balanced, grid, noise):
+    codes = grid + 0.5 * noise
+    ours, theirs = (sap(codes, grid, balanced_accuracy=balanced, engine=e) for e in ("hatchel", "sklearn"))
+    assert theirs.matrix == pytest.approx(ours.matrix, abs=2e-3)
+    assert theirs.value == pytest.approx(ours.value, abs=1e-3)
+
+
 def test_a_factor_held_twice_has_no_gap(grid):
     score = sap(grid[:, [0, 0, 1, 2]] + 0.0, grid, names=["a", "b", "c"], continuous=True)
     assert score.parts == pytest.approx({"a": 0, "b": 1, "c": 1}, abs=2e-3)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.metrics import Interval, Score, mig
+from hatchel.core.estimate import Estimate
+from hatchel.metrics import Score, mig
 
 rng = np.random.default_rng(0)
 codes, factors = rng.normal(size=(300, 3)), rng.integers(3, size=(300, 2))
@@ -39,22 +40,22 @@ def test_pandas_table_has_dimensions_and_factors():
     assert list(frame.index) == ["z0", "z1", "z2"]
 
 
-def test_the_interval_contains_the_value_although_resampling_biases_information_upwards():
-    score = mig(codes, factors, bootstrap=60)
-    assert score.interval.low <= score.value <= score.interval.high
-    assert Interval.of(np.full(9, 2.0), value=1.0).low == 1.0
+def test_a_score_is_read_from_its_json():
+    score = mig(codes, np.c_[factors, np.zeros(300)], bootstrap=10, seed=3)
+    again = Score.from_dict(json.loads(score.to_json()))
+    assert (again.interval, again.replicates) == (score.interval, 10)
+    assert again.interval == Estimate(score.value, score.interval.low, score.interval.high, n=300)
+    assert np.array_equal(again.matrix, score.matrix, equal_nan=True)
+    assert again.to_dict() == score.to_dict()
 
 
-def test_the_bootstrap_interval_covers_what_fresh_samples_give():
-    """200 fresh data sets of one distribution: the 95 % interval of one should be about as wide as their spread."""
-    random = np.random.default_rng(1)
-
-    def draw():
-        v = random.integers(4, size=(400, 1))
-        return mig(v + random.normal(scale=0.5, size=(400, 1)), v, bins=5, bootstrap=0).value
-
-    fresh = np.array([draw() for _ in range(200)])
-    v = random.integers(4, size=(400, 1))
-    interval = mig(v + random.normal(scale=0.5, size=(400, 1)), v, bins=5, bootstrap=200).interval
-    width, expected = interval.high - interval.low, 2 * 1.96 * fresh.std()
-    assert 0.6 < width / expected < 1.6
+def test_json_of_version_0_1_is_read():
+    interval = {"low": 0.25, "high": 0.75, "level": 0.9, "replicates": 9}
+    old = {
+        "name": "mig", "value": 0.5, "parts": {"a": 0.5}, "matrix": [[0.1, None]], "factors": ["a", "b"],
+        "settings": {"bins": 20}, "n": 100, "seed": 0, "notes": ["x"], "interval": interval,
+    }  # fmt: skip
+    score = Score.from_dict(old)
+    assert score.interval == Estimate(0.5, 0.25, 0.75, n=100, level=0.9)
+    assert (score.replicates, score.notes, score.factors) == (9, ("x",), ("a", "b"))
+    assert score.to_dict() == old

@@ -23,9 +23,10 @@ def test_by_hand_from_scipys_rank_correlations(grid, noise):
 def test_the_lasso_is_scikit_learns(grid, noise):
     from sklearn.linear_model import Lasso
 
-    from hatchel.metrics._udr import _lasso, _standardised
+    from hatchel.metrics._udr import _lasso
+    from hatchel.metrics.information import standardised
 
-    left, right = _standardised(grid + noise), _standardised(noise @ np.array([[1, 1], [2, 0], [0, -1]]) + grid[:, :2])
+    left, right = standardised(grid + noise), standardised(noise @ np.array([[1, 1], [2, 0], [0, -1]]) + grid[:, :2])
     expected = np.abs(Lasso(alpha=0.1, tol=1e-10).fit(left, right).coef_).T
     assert _lasso(left, right, 0.1) == pytest.approx(expected, abs=1e-6)
     assert (_lasso(left, right, 0.1) == 0).any()

@@ -10,20 +10,18 @@ import numpy as np
 import pytest
 
 from hatchel.data.dataset import Dataset
-from hatchel.data.store import ArrayStore
 from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.likelihoods import Gaussian
-from hatchel.methods.method import preset
-from hatchel.report.findings import Findings, examine
+from hatchel.methods.resolve import resolve
+from hatchel.report.findings import Findings, analyse
 from hatchel.training.checkpoint import Description
 from hatchel.training.run import TrainedRun, train
-from hatchel.training.spec import build, resolved
 
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
-    spec = preset("beta_tcvae", data=XYSquares(size=16, places=8)).with_fields(
+    spec = resolve("beta_tcvae", XYSquares(size=16, places=8)).with_fields(
         steps=30, batch_size=16, latent=Diagonal(4), log_every=5
     )
     return train(spec, out=tmp_path_factory.mktemp("report") / "run", progress=False)
@@ -31,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
 
 @pytest.fixture(scope="session")
 def found(run: TrainedRun) -> Findings:
-    return examine(run, bootstrap=3)
+    return analyse(run, bootstrap=3)
 
 
 SMALL = XYSquares(size=16, places=4)
@@ -39,8 +37,8 @@ SMALL = XYSquares(size=16, places=4)
 
 def tiny(folder: Path, name: str, data: XYSquares = SMALL, steps: int = 3, seed: int = 0, **symbols: Any) -> Findings:
     """A method trained for a few steps, and examined."""
-    spec = preset(name, data=data, **symbols).with_fields(steps=steps, batch_size=8, seed=seed, log_every=1)
-    return examine(train(spec, out=folder, progress=False), bootstrap=2)
+    spec = resolve(name, data, symbols).with_fields(steps=steps, batch_size=8, seed=seed, log_every=1)
+    return analyse(train(spec, out=folder, progress=False), bootstrap=2)
 
 
 @pytest.fixture(scope="session")
@@ -77,10 +75,10 @@ def unknown(tmp_path: Path) -> Callable[[tuple[int, ...]], TrainedRun]:
     def make(shape: tuple[int, ...]) -> TrainedRun:
         rng = np.random.default_rng(0)
         items = rng.random((40, *shape)).astype(np.float32)
-        data = Dataset("own", ArrayStore((items * 255).astype(np.uint8) if len(shape) == 3 else items))
-        spec = preset("vae", data="xy_squares").with_fields(latent=Diagonal(3), likelihood=Gaussian())
-        spec = resolved(spec, data)
-        made = TrainedRun(tmp_path, Description(spec, data.shape, 40, ""), build(spec, data.shape).model, 0)
+        data = Dataset("own", (items * 255).astype(np.uint8) if len(shape) == 3 else items)
+        spec = resolve("vae", "xy_squares").with_fields(latent=Diagonal(3), likelihood=Gaussian())
+        spec = spec.fit_to(data)
+        made = TrainedRun(tmp_path, Description(spec, data.shape, 40, ""), spec.build(data.shape).model, 0)
         made._data = data
         return made
 

@@ -8,8 +8,7 @@ from PIL import Image
 
 from hatchel.report.animation import FRAMES, GAP, TEXT, animations, frames_of, moving, sweep, write_animation
 from hatchel.report.findings import Findings
-from hatchel.report.pictures import to_bytes
-from hatchel.report.traversal import typical
+from hatchel.report.pictures import to_bytes, typical
 
 
 def test_the_way_is_there_and_back_without_a_jump() -> None:

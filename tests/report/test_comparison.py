@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.metrics.score import Interval
+from hatchel.core.estimate import Estimate
 from hatchel.metrics.statistics import over_seeds
 from hatchel.report.comparison import Entry, best, differences, entry, grouped, labels, load_runs
 from hatchel.report.findings import Findings
@@ -43,7 +43,7 @@ def test_a_score_that_one_seed_lacks_is_not_averaged_over_the_others(several: li
 
 
 def make(value: float, half: float, each: int = 1) -> Entry:
-    return Entry(value, Interval(value - half, value + half), (value,) * each)
+    return Entry(value, Estimate(value, value - half, value + half), (value,) * each)
 
 
 @pytest.mark.parametrize(

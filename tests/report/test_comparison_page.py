@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from hatchel.metrics.score import Interval
+from hatchel.core.estimate import Estimate
 from hatchel.report.comparison import Comparison, entry, grouped
 from hatchel.report.comparison_figures import comparison_panels
 from hatchel.report.comparison_page import comparison_page, score_rows
@@ -53,7 +53,7 @@ def test_it_asks_for_nothing_outside(html: str) -> None:
 
 def test_the_best_has_a_star(comparison: Comparison) -> None:
     beta, vae = comparison.groups
-    far = dataclasses.replace(vae.first.scores["tc_sample"], value=1e-6, interval=Interval(0.0, 2e-6))
+    far = dataclasses.replace(vae.first.scores["tc_sample"], value=1e-6, interval=Estimate(1e-6, 0.0, 2e-6))
     changed = dataclasses.replace(vae.first, scores={**vae.first.scores, "tc_sample": far})
     groups = (beta, dataclasses.replace(vae, members=(changed,)))
     row = next(r for r in score_rows(groups) if r.label == "TC of samples")

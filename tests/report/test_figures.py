@@ -6,7 +6,8 @@ import re
 import numpy as np
 from PIL import Image
 
-from hatchel.metrics.score import Interval, Score
+from hatchel.core.estimate import Estimate
+from hatchel.metrics.score import Score
 from hatchel.report import figures
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.style import ACCENT, INK, png, svg
@@ -51,7 +52,7 @@ def test_the_heat_map_shows_the_ordered_shares() -> None:
 
 
 def test_dots_and_intervals_of_scores() -> None:
-    own = [Score("mig", 0.4, interval=Interval(0.35, 0.45)), Score("sap", 0.1)]
+    own = [Score("mig", 0.4, interval=Estimate(0.4, 0.35, 0.45)), Score("sap", 0.1)]
     figure = figures.score_chart(["MIG", "SAP"], {"model": own, "control": [Score("mig", 0.05), None]})
     lines = [line.get_xdata() for line in figure.axes[0].lines]
     assert [list(np.atleast_1d(x)) for x in lines] == [[0.35, 0.45], [0.4], [0.1], [0.05]]

@@ -2,16 +2,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
-import pytest
 
-from hatchel.core.errors import HatchelError
+from hatchel.data.dataset import Dataset
+from hatchel.data.xy_squares import XYSquares
 from hatchel.evaluation.evaluation import encodings
+from hatchel.latents.diagonal import Diagonal
+from hatchel.methods.resolve import resolve
 from hatchel.metrics import factor_vae_score, gaussian_tc, mig
-from hatchel.metrics.probe import Probe
-from hatchel.report.findings import HEADLINES, Findings, examine
-from hatchel.training.run import TrainedRun
+from hatchel.report.findings import HEADLINES, Findings, analyse
+from hatchel.training.run import TrainedRun, train
 
 
 def test_headlines_are_the_metrics_own_numbers(run: TrainedRun, found: Findings) -> None:
@@ -52,7 +54,7 @@ def test_scores_as_json_values(found: Findings) -> None:
 
 
 def test_a_run_on_images_without_factors(unknown: Callable[[tuple[int, ...]], TrainedRun]) -> None:
-    found = examine(unknown((16, 16, 3)), bootstrap=2)
+    found = analyse(unknown((16, 16, 3)), bootstrap=2)
     assert set(found.scores) == {"tc_mean", "tc_sample"}
     assert "needs the factors" in found.skipped["MIG"]
     assert found.fits == ()
@@ -64,8 +66,13 @@ def test_dependence_is_that_of_the_real_coordinates_alone(mixed: Findings) -> No
     assert mixed.scores["tc_sample"].value == gaussian_tc(mixed.encoded.sample[:, 3:]).value
 
 
-def test_one_factor_is_too_few_to_compare(found: Findings) -> None:
-    headline = next(h for h in HEADLINES if h.key == "dci")
-    one = Probe(found.encoded.mean, np.asarray(found.probe.values)[:, 0], continuous=False)
-    with pytest.raises(HatchelError, match="says nothing"):
-        headline.score(one, 0, 0)
+def test_one_factor_is_too_few_to_compare(tmp_path: Path) -> None:
+    spec = resolve("vae", XYSquares(size=16, places=4)).with_fields(steps=1, batch_size=8, latent=Diagonal(2))
+    run = train(spec, out=tmp_path / "run", progress=False)
+    codes = run.data.factors(np.arange(len(run.data)))
+    assert codes is not None
+    codes[:, 1] = 0  # only x varies
+    run._data = Dataset("one", run.data.array, run.data.space, codes, decode=run.data.decode)
+    found = analyse(run, bootstrap=0)
+    assert found.skipped["DCI disentanglement"] == "it compares factors, and there is only one"
+    assert "mig" in found.scores

@@ -4,11 +4,11 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 
 from hatchel.data.factors import Factor, FactorSpace
+from hatchel.latents.layout import Site, plain_layout
 from hatchel.metrics._disintegration import Disintegration
 from hatchel.metrics.probe import Probe
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.fits import fits, r2_matrix, squared_correlations
-from hatchel.report.sites import Site, plain_sites
 
 SPACE = FactorSpace(
     (
@@ -78,7 +78,7 @@ def test_the_matrix_is_that_of_factor_disintegration_where_values_are_evenly_spa
     factors = rng.integers(3, size=(200, 2))
     p = Probe(factors @ rng.normal(size=(2, 3)) + rng.normal(size=(200, 3)), factors, continuous=False)
     expected = Disintegration(by="r2").score(p).matrix
-    assert np.allclose(r2_matrix(p, space, plain_sites(3)), expected)
+    assert np.allclose(r2_matrix(p, space, plain_layout(3).sites), expected)
     with_class = r2_matrix(p, space, (Site("c", (0, 1), "c"), Site("s", (2,), "s")))
     assert np.isnan(with_class[0]).all()
     assert np.allclose(with_class[1], expected[2])

@@ -7,14 +7,15 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import to_dict
-from hatchel.report.findings import Control, Findings, examine
-from hatchel.report.page import page, write_report
-from hatchel.report.panels.panel import shown
+from hatchel.report.findings import Control, Findings, analyse
+from hatchel.report.page import NumberText, factor_lines, page, training_seconds, write_report
+from hatchel.report.panels.panel import draw_panels
 from hatchel.training.run import TrainedRun
 from tests.report.links import outside
 
@@ -85,7 +86,7 @@ def test_the_images_are_the_rows_in_the_order_of_information(html: str, found: F
 
 
 def test_images_without_factors(unknown: Callable[[tuple[int, ...]], TrainedRun]) -> None:
-    text = page(examine(unknown((16, 16, 3)), bootstrap=0))
+    text = page(analyse(unknown((16, 16, 3)), bootstrap=0))
     assert ids(text) == {"summary", "measures", "information", "pair-plots", "reconstructions", "traversals",
                          "prior-samples", "configuration"}  # fmt: skip
     assert "MIG: not measured" in text
@@ -93,7 +94,7 @@ def test_images_without_factors(unknown: Callable[[tuple[int, ...]], TrainedRun]
 
 
 def test_the_rows_of_a_table(unknown: Callable[[tuple[int, ...]], TrainedRun]) -> None:
-    text = page(examine(unknown((5,)), bootstrap=0))
+    text = page(analyse(unknown((5,)), bootstrap=0))
     assert ids(text) == {"summary", "measures", "information", "pair-plots", "configuration"}
     assert "5 values a row" in text
     assert "<img" not in text
@@ -101,7 +102,7 @@ def test_the_rows_of_a_table(unknown: Callable[[tuple[int, ...]], TrainedRun]) -
 
 def test_every_kind_of_latent_has_its_panels(hierarchy: Findings, mixed: Findings, recursive: Findings) -> None:
     for found, own in ((hierarchy, "levels"), (mixed, "classes"), (recursive, "layers")):
-        anchors = {panel.anchor for panel in shown(found)}
+        anchors = {panel.anchor for panel in draw_panels(found)}
         assert {own, "prior-samples"} <= anchors
         assert not ({"levels", "classes", "layers"} - {own}) & anchors
 
@@ -110,3 +111,26 @@ def test_a_folder_is_not_a_file(found: Findings, tmp_path: Path) -> None:
     with pytest.raises(HatchelError, match="is a folder; name the file"):
         write_report(found, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_factor_lines_are_the_largest_shares(found: Findings) -> None:
+    shares = found.dimensions.shares
+    assert shares is not None
+    for k, line in enumerate(factor_lines(found)):
+        first, second = np.argsort(-shares[:, k])[:2]
+        assert line.name == ("x", "y")[k]
+        assert line.dimension.split(",")[0] == f"z{first}"
+        assert ("inactive" in line.dimension) == (found.dimensions.information[first] < 0.05)
+        assert line.share == f"{shares[:, k].max():.2f}"
+        assert line.rival == f"{shares[second, k]:.2f} (z{second})"
+
+
+def test_training_time_is_what_the_events_add_up_to(run: TrainedRun, tmp_path: Path) -> None:
+    events = [{"step": 50, "seconds_per_step": 0.1}, {"step": 80, "seconds_per_step": 0.5}]
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events))
+    made = TrainedRun(tmp_path, run.description, run.model, 80)
+    assert training_seconds(made) == pytest.approx(50 * 0.1 + 30 * 0.5)
+
+
+def test_a_missing_score_is_a_dash() -> None:
+    assert NumberText.of(None) == NumberText("–", "")

@@ -1,8 +1,8 @@
 """Gradient-boosted trees for classification, all classes of all factors at once.
 
 They follow scikit-learn's GradientBoostingClassifier: Friedman's multinomial deviance (Friedman 2001, Algorithm 6; the
-binomial one for two classes), regression trees by squared error, one Newton step a leaf, importances by the decrease of
-the squared error. Every tree of a round looks at the same codes, so that one product sums the gradients of all of them
+binomial one for two classes), regression trees by squared error, one Newton step per leaf, importances by the decrease
+of the squared error. Every tree of a round reads the same codes, so that one product sums the gradients of all of them
 over the bins of all dimensions.
 """
 
@@ -33,7 +33,7 @@ class Boosted:
 
     classes: NDArray[Any]  # (C,)
     importances: NDArray[np.float64]  # (D,), sum 1 (or all 0 if no tree has a split)
-    start: NDArray[np.float64]  # (T,) log prior, T trees a round
+    start: NDArray[np.float64]  # (T,) log prior, T trees per round
     features: Index  # (rounds, 2^depth - 1, T)
     thresholds: NDArray[np.float32]  # (rounds, 2^depth - 1, T); infinite: no split
     leaves: Real  # (rounds, 2^depth, T)
@@ -106,7 +106,7 @@ def _groups(factors: list[Any]) -> Iterator[list[Any]]:
 
 
 class _Growth:
-    """Boosting of some factors, T trees a round; arrays are (nodes J, T, ...) and rows come last, padded by one."""
+    """Boosting of some factors, T trees per round; arrays are (nodes J, T, ...) and rows come last, padded by one."""
 
     def __init__(self, grid: Histogram, factors: list[Any], depth: int, rng: np.random.Generator) -> None:
         self.grid, self.factors, self.depth, self.rng = grid, factors, depth, rng
@@ -141,10 +141,10 @@ class _Growth:
         leaves = np.empty((rounds, 2**depth, trees), dtype=self.grid.precision)
         gains = np.zeros((trees, self.grid.dims))
         for r in range(rounds):
-            chance = self._chance()
-            np.subtract(self.target, chance, out=self.gradient[:, :-1])
+            probability = self._probabilities()
+            np.subtract(self.target, probability, out=self.gradient[:, :-1])
             leaf = self._grow(features[r], thresholds[r], gains)
-            leaves[r] = self._newton(leaf, chance) * rate
+            leaves[r] = self._newton(leaf, probability) * rate
             self._add(leaves[r], leaf)
         return [
             Boosted(
@@ -154,27 +154,27 @@ class _Growth:
             for (classes, _), s in zip(self.factors, self.spans, strict=True)
         ]  # fmt: skip
 
-    def _chance(self) -> Real:
+    def _probabilities(self) -> Real:
         """p(class | row) (T, N), by softmax or, for one tree, by the logistic function."""
-        chance = np.empty_like(self.raw)
+        probability = np.empty_like(self.raw)
         for span in self.spans:
-            raw, out = self.raw[span], chance[span]
+            raw, out = self.raw[span], probability[span]
             if len(raw) == 1:
                 with np.errstate(over="ignore"):
                     np.divide(1, 1 + np.exp(-raw), out=out)
             else:
                 np.exp(raw - raw.max(axis=0), out=out)
                 out /= out.sum(axis=0)
-        return chance
+        return probability
 
     def _add(self, leaves: Real, leaf: Index) -> None:
         for raw, values, row in zip(self.raw, np.tile(leaves, (LANES, 1)).T.copy(), leaf, strict=True):
             raw += values.take(row)
 
-    def _newton(self, leaf: Index, chance: Real) -> NDArray[np.float64]:
+    def _newton(self, leaf: Index, probability: Real) -> NDArray[np.float64]:
         """sum g / sum p (1 - p) of every leaf (2^depth, T), 0 where nothing is left to improve."""
-        curvature = chance * (1 - chance)
-        lost = chance < 2.0**-53
+        curvature = probability * (1 - probability)
+        lost = probability < 2.0**-53
         if lost.any():  # scikit-learn has y - (y - p) = 0 there, and must not be outdone by dividing by p
             curvature[lost & (self.target > 0)] = 0
         size, lanes = 2**self.depth, LANES

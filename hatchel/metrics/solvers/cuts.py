@@ -16,7 +16,7 @@ class Cuts:
 
     Of n rows with gradient sum S, a cut that puts n_L rows with sum S_L to the left lowers the squared error by
     (n S_L - n_L S)² / (n n_L (n - n_L)), which orders cuts as Friedman's criterion does (2001, Eq. 35); `score` is n
-    times that. Equal scores of several dimensions (one row set apart from the rest, say) are settled by chance, as in
+    times that. Equal scores of several dimensions (one row set apart from the rest, say) are settled at random, as in
     scikit-learn: the first dimension would win too often.
     """
 

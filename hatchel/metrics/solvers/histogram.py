@@ -20,7 +20,7 @@ REACH = 64
 class Histogram:
     """Codes (N, D) in sorted order, cut into bins, with prefix sums of any (N, C) columns at the bins' ends.
 
-    A dimension of at most `bins` distinct values gets one bin a value, and the sums are those of an exact search. Any
+    A dimension of at most `bins` distinct values gets one bin per value, and the sums are those of an exact search. Any
     other gets `bins` equal shares of the rows, cut further towards both ends: the gain of a split that sets a few
     rows apart changes with every single row, and such splits win most nodes of a forest that has begun to overfit.
     """

@@ -40,7 +40,6 @@ class DensityRatio(Critic):
         return frozenset({"independent"} if self.product == "independent" else ())
 
     def product_source(self, t: Trace) -> Tensor:
-        """The codes to permute, according to `product`."""
         if self.product == "half":
             return gather(t.z.detach())[1::2]
         if self.product == "independent":
@@ -48,7 +47,6 @@ class DensityRatio(Critic):
         return super().product_source(t)
 
     def build(self, width: int) -> CriticModule:
-        """The multi-layer perceptron with two logits."""
         sizes = [width] + [self.hidden] * (self.layers - 1)
         hidden = [module for i, o in pairwise(sizes) for module in (nn.Linear(i, o), nn.LeakyReLU(self.slope))]
         return _Classifier(nn.Sequential(*hidden, nn.Linear(sizes[-1], 2)), halves=self.product == "half")
@@ -90,11 +88,9 @@ class Discriminator(Critic):
     """Of the leaky ReLU."""
 
     def build(self, width: int) -> CriticModule:
-        """For rows of `width` numbers."""
         return _Judge(nn.Sequential(*self._layers((width, *self.hidden))))
 
     def build_items(self, shape: Shape) -> CriticModule:
-        """With convolutions where the items are images that suit them."""
         side = shape[-1]
         if len(shape) != 3 or shape[1] != side or side < 4 * GRID or side & (side - 1):
             return _Judge(nn.Sequential(ToRow(), *self._layers((math.prod(shape), *self.hidden))))

@@ -22,11 +22,10 @@ class Gaussian(Density):
     """
 
     def accepts(self, layout: Layout) -> str:
-        """A class is not normal, and the numbers of a class sum to 1: their covariance is singular."""
+        # A class is not normal, and the numbers of a class sum to 1: their covariance is singular.
         return "" if layout.continuous else f"a normal density {NEEDS_REAL}; or use by=mss"
 
     def log_q(self, t: Trace, blocks: Partition) -> Tensor:
-        """One Cholesky factor a block of more than one coordinate."""
         z = gather(t.z)
         largest = max(map(len, blocks))
         if z.shape[0] <= largest:

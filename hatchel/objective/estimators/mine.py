@@ -31,13 +31,11 @@ class MINE(Critic):
     differentiates_product = True
 
     def build(self, width: int) -> CriticModule:
-        """The statistics network T."""
         sizes = [width] + [self.hidden] * (self.layers - 1)
         hidden = [m for i, o in pairwise(sizes) for m in (nn.Linear(i, o), nn.ReLU())]
         return _Statistics(nn.Sequential(*hidden, nn.Linear(sizes[-1], 1)), self.average)
 
     def build_pairs(self, layers: Layers, index: Tensor, shared: bool) -> CriticModule:
-        """Statistics networks for all pairs, run at once: one each, or one that is told which pair it sees."""
         return PairStatistics(PairNet(layers, index, shared, self.hidden, self.layers), self.average)
 
 
@@ -126,11 +124,9 @@ class PairStatistics(CriticModule):
         return gather(of_joint).mean(0) - log_mean_exp(of_product)
 
     def forward(self, joint: Tensor, product: Tensor) -> Tensor:
-        """The sum of the pairs' bounds."""
         return self.bounds(joint, product).sum()
 
     def loss(self, joint: Tensor, product: Tensor) -> Tensor:
-        """As for one, in sum over pairs."""
         of_joint, of_product = self._scores(joint, product)
         with torch.no_grad():
             follow(self.log_average, log_mean_exp(of_product), self.decay)

@@ -51,7 +51,6 @@ class MWS(Minibatch):
     """Minibatch weighted sampling (Chen et al. 2018, Eq. S5): w = 1 / (N B). Biased: log q(z) is low by up to log N."""
 
     def weights(self, rows: Tensor, columns: Tensor, batch: int, n_data: int) -> Tensor:
-        """The same for all."""
         return torch.full((1, 1), 1.0 / (n_data * batch), dtype=torch.float64, device=rows.device)
 
 
@@ -63,7 +62,6 @@ class MSS(Minibatch):
     """
 
     def weights(self, rows: Tensor, columns: Tensor, batch: int, n_data: int) -> Tensor:
-        """By position relative to the diagonal."""
         m = batch - 1
         offset = (columns - rows) % batch
         w = torch.full(offset.shape, 1.0 / m, dtype=torch.float64, device=rows.device)
@@ -80,7 +78,6 @@ class MSS0(Minibatch, kind="mss0"):
     """
 
     def weights(self, rows: Tensor, columns: Tensor, batch: int, n_data: int) -> Tensor:
-        """By column."""
         m = batch - 1
         stratum = (n_data - m) / (n_data * m)
         w = torch.full((rows.shape[0], columns.shape[1]), 1.0 / m, dtype=torch.float64, device=rows.device)
@@ -97,6 +94,5 @@ class Stratified(Minibatch):
     """
 
     def weights(self, rows: Tensor, columns: Tensor, batch: int, n_data: int) -> Tensor:
-        """The own posterior exactly, the others scaled up to N - 1."""
         own = (rows == columns).to(torch.float64)
         return own / n_data + (1 - own) * (n_data - 1) / (n_data * (batch - 1))

@@ -26,21 +26,17 @@ class MutualInformation(Term):
     """Only these coordinates, as Anchor VAE wants; all by default."""
 
     def symbol(self) -> str:
-        """With the estimator named."""
         subset = "" if self.sites is None else "_{" + ",".join(map(str, self.sites)) + "}"
         return f"I(x;z{subset})[{self.by.kind}]"
 
     def blocks(self, layout: Layout) -> Partition:
-        """The joint of the sites in question."""
         return (self._block(layout),)
 
     def accepts(self, layout: Layout) -> str:
-        """The sites must exist."""
         missing = [s for s in self.sites or () if s not in layout.whole]
         return f"the latent has sites 0 to {len(layout.whole) - 1}, not {missing[0]}" if missing else ""
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """At the draw."""
         block = self._block(t.q.layout)
         return t.q.log_prob(t.z, block) - evaluator.log_q(self.by, block)
 
@@ -63,13 +59,11 @@ class TotalCorrelation(Term):
     """Of `nested`: 1 is `groups`, 2 the parts of the groups."""
 
     def symbol(self) -> str:
-        """With the partition and the estimator named."""
         names = {"sites": "TC(z)", "groups": "TC(groups)", "within": "sum_g TC(z_g)"}
         name = names.get(self.over, f"TC(parts, depth {self.depth})")
         return f"{name}[{self.by.kind}]"
 
     def partitions(self, layout: Layout) -> tuple[Partition, ...]:
-        """One partition for each ratio that is summed."""
         if self.over == "within":
             return tuple(tuple((s,) for s in group) for group in layout.nesting[-1] if len(group) > 1)
         if self.over == "nested" and self.depth > 1:
@@ -79,12 +73,10 @@ class TotalCorrelation(Term):
         return (layout.singles if self.over == "sites" else layout.groups,)
 
     def blocks(self, layout: Layout) -> Partition:
-        """Every part and every union."""
         parts = self.partitions(layout)
         return tuple(b for p in parts for b in (tuple(s for block in p for s in block), *p))
 
     def accepts(self, layout: Layout) -> str:
-        """There must be something to separate."""
         if self.over == "nested" and self.depth > len(layout.nesting):
             return (
                 f"its groups are nested {len(layout.nesting)} deep, not {self.depth}; use over='within' for the sites"
@@ -98,7 +90,6 @@ class TotalCorrelation(Term):
         return ""
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """The sum of the ratios, less the prior's own."""
         total = t.z.new_zeros(())
         for partition in self.partitions(t.q.layout):
             total = total + evaluator.log_ratio(self.by, partition)
@@ -116,15 +107,12 @@ class DimensionKL(Term, kind="dimension_kl"):
     """How log q(z_d) is estimated."""
 
     def symbol(self) -> str:
-        """With the estimator named."""
         return f"sum_d KL(q(z_d)||p(z_d))[{self.by.kind}]"
 
     def blocks(self, layout: Layout) -> Partition:
-        """Every site."""
         return layout.singles
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """At the draw."""
         parts = [evaluator.log_q(self.by, s) - t.p.log_prob(t.z, s) for s in t.q.layout.singles]
         return torch.stack(parts).sum(0)
 
@@ -136,14 +124,11 @@ class AggregateKL(Term, kind="aggregate_kl"):
     """How log q(z) is estimated."""
 
     def symbol(self) -> str:
-        """With the estimator named."""
         return f"KL(q(z)||p(z))[{self.by.kind}]"
 
     def blocks(self, layout: Layout) -> Partition:
-        """The joint."""
         return (layout.whole,)
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """At the draw."""
         whole = t.q.layout.whole
         return evaluator.log_q(self.by, whole) - t.p.log_prob(t.z, whole)

@@ -18,11 +18,9 @@ class Reconstruction(Term):
     """-log p(x|z), summed over pixels."""
 
     def symbol(self) -> str:
-        """As in every VAE paper."""
         return "-log p(x|z)"
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """From the trace."""
         return -t.log_px
 
 
@@ -36,12 +34,10 @@ class KL(Term, kind="kl"):
     """Only these groups of the latent, by name, as JointVAE wants; all by default."""
 
     def symbol(self) -> str:
-        """As in every VAE paper."""
         z = "z" if self.groups is None else "z_" + ",".join(self.groups)
         return f"KL(q({z}|x)||p({z}))"
 
     def accepts(self, layout: Layout) -> str:
-        """The groups must exist."""
         missing = [name for name in self.groups or () if name not in layout.names]
         if not missing:
             return ""
@@ -51,7 +47,6 @@ class KL(Term, kind="kl"):
         )
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """Summed over sites."""
         block = t.q.layout.whole
         if self.groups is not None:
             block = tuple(s for name in self.groups for s in t.q.layout.group(name))
@@ -82,11 +77,9 @@ class ClosedKL(Term, kind="closed_kl"):
         return self.first + step // self.every
 
     def symbol(self) -> str:
-        """As the paper's index runs."""
         return f"sum_(d>=j(t)) KL(q(z_d|x)||p(z_d)), j: {self.first} + 1 every {self.every} steps"
 
     def accepts(self, layout: Layout) -> str:
-        """The KL must be known coordinate by coordinate."""
         if not layout.closed_kl:
             return (
                 "its KL has no closed form by coordinate (discrete sites need discrete_kl=categorical, and the prior "
@@ -95,7 +88,6 @@ class ClosedKL(Term, kind="closed_kl"):
         return ""
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """Closed coordinates alone."""
         by_site = t.p.kl(t.q, t.z)
         assert by_site is not None
         return by_site[:, list(t.q.layout.coordinates[self.opened(t.batch.step) :])].sum(1)

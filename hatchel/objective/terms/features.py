@@ -49,7 +49,6 @@ class PairwiseInformation(Term):
     """Bring every number that a network sees to mean 0 and variance 1 over the batch; the paper does not say."""
 
     def check(self) -> None:
-        """There must be a next layer, and a density knows the code only."""
         if self.over == "between" and not self.modules:
             raise HatchelError("modules: pairs between layers need at least one feature of the encoder, e.g. m2")
         if self.routed and (self.over == "within" or len(self.routed) != len(self.modules)):
@@ -58,14 +57,12 @@ class PairwiseInformation(Term):
             raise HatchelError(f"by: {self.by.kind} knows no density of an encoder's features; use mine")
 
     def symbol(self) -> str:
-        """With the layers and the estimator named."""
         if self.over == "between":
             return f"sum_l sum_(i!=j) I({'r' if self.routed else 'm'}_i^l;m_j^(l+1))[{self.by.kind}]"
         pairs = "sum_l sum_(i<j) I(m_i^l;m_j^l)" if self.modules else "sum_(i<j) I(z_i;z_j)"
         return f"{pairs}[{self.by.kind}]"
 
     def pairs(self) -> tuple[Pairs, ...]:
-        """Layer by layer."""
         layers = (*self.modules, CODE)
         left, right = (layers, layers) if self.over == "within" else (self.routed or self.modules, layers[1:])
         grid = {"2x2": 2, "4x4": 4, "pooled": 1, "flat": None}[self.inputs]
@@ -75,16 +72,13 @@ class PairwiseInformation(Term):
         )
 
     def blocks(self, layout: Layout) -> Partition:
-        """For a density: every member of the code and every two of them."""
         members = self._code(layout)
         return (*members, *(a + b for a, b in combinations(members, 2)))
 
     def accepts(self, layout: Layout) -> str:
-        """There must be two of them."""
         return "" if len(self._code(layout)) > 1 else "the latent has one member only: there are no pairs"
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """In sum over pairs: of the batch by mine, per row by a density."""
         if isinstance(self.by, Density):
             two = list(combinations(self._code(t.q.layout), 2))
             return torch.stack([evaluator.log_ratio(self.by, pair) for pair in two]).sum(0)

@@ -29,19 +29,15 @@ class Adversarial(Term):
 
     @property
     def estimator(self) -> Critic:
-        """The critic."""
         return self.critic
 
     def symbol(self) -> str:
-        """As in the paper."""
         return "-log D(G(n,c))" if self.form == "non_saturating" else "log(1 - D(G(n,c)))"
 
     def items(self) -> tuple[Items, ...]:
-        """Generated against data."""
         return (Items(),)
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """Per generated item."""
         logit = evaluator.log_ratio(self.critic, Items())
         return F.softplus(logit) if self.form == "non_saturating" else -F.softplus(-logit)
 
@@ -52,9 +48,7 @@ class GeneratedInformation(Term):
     needs: ClassVar[frozenset[str]] = frozenset({"generated"})
 
     def symbol(self) -> str:
-        """As in the paper."""
         return "I(c;G(n,c))"
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """Per generated item."""
         return t.generated.q.code_log_prob(t.generated.code) + t.generated.entropy

@@ -24,7 +24,6 @@ class Covariance(Term, ABC):
     """Cov of the posterior means (I), or of z by the law of total covariance (II)."""
 
     def accepts(self, layout: Layout) -> str:
-        """Covariances need coordinates."""
         return "" if layout.continuous else f"a covariance {NEEDS_REAL}; or use total_correlation"
 
     def matrix(self, t: Trace) -> Tensor:
@@ -42,11 +41,9 @@ class CovarianceOffDiagonal(Covariance):
     """sum_{i != j} C_ij^2."""
 
     def symbol(self) -> str:
-        """As in the paper."""
         return f"sum_(i!=j) Cov[{'mu' if self.of == 'mean' else 'z'}]_ij^2"
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """Without the diagonal."""
         c = self.matrix(t)
         return c.square().sum() - c.diagonal().square().sum()
 
@@ -55,11 +52,9 @@ class CovarianceDiagonal(Covariance):
     """sum_i (C_ii - 1)^2."""
 
     def symbol(self) -> str:
-        """As in the paper."""
         return f"sum_i (Cov[{'mu' if self.of == 'mean' else 'z'}]_ii - 1)^2"
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """The diagonal alone."""
         return (self.matrix(t).diagonal() - 1).square().sum()
 
 
@@ -67,15 +62,12 @@ class PosteriorVariance(Term):
     """sum_k E[sigma_k^2]: RTC-VAE's second penalty, which keeps TC(mu) near TC(z) (Cheng et al. 2020, Eq. 4)."""
 
     def symbol(self) -> str:
-        """As in the paper."""
         return "sum_k E[sigma_k^2]"
 
     def accepts(self, layout: Layout) -> str:
-        """A variance needs coordinates."""
         return "" if layout.continuous else f"posterior variance {NEEDS_REAL}"
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """Per row."""
         return mean(t.q.variance.sum(1))
 
 
@@ -90,15 +82,12 @@ class Disintegration(Term):
     needs: ClassVar[frozenset[str]] = frozenset({"labelled"})
 
     def symbol(self) -> str:
-        """In the paper's letters."""
         return "sum_j (sum_i pi(mu_i,l_j) - max_i pi(mu_i,l_j))"
 
     def accepts(self, layout: Layout) -> str:
-        """Correlations need coordinates."""
         return "" if layout.continuous else f"a correlation {NEEDS_REAL}"
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """Over the labelled items of all ranks."""
         mu, factors = gather(t.labelled[0]), gather(t.labelled[1]).to(t.z)
         mu, factors = mu - mu.mean(0), factors - factors.mean(0)
         power = mu.square().sum(0)[:, None] * factors.square().sum(0)[None, :]
@@ -119,14 +108,12 @@ class MMD(Term, kind="mmd"):
     """C = scale * D: 2 D is the expected squared distance of two draws from the prior."""
 
     def symbol(self) -> str:
-        """With the kernel named."""
         return f"MMD(q(z),p(z))[{self.kernel}]"
 
     def accepts(self, layout: Layout) -> str:
         return "" if layout.continuous else f"MMD {NEEDS_REAL}; or use aggregate_kl"
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        """Over the batch of all ranks and as many draws from the prior."""
         z = gather(t.z)
         n = z.shape[0]
         prior = t.p.sample(n, generator(t.batch.seed, "mmd", t.batch.step)).to(z)

@@ -1,1 +1,1 @@
-"""The panels of a report, one a file: a new one is a subclass of `Panel` and appears where it has something to show."""
+"""The panels of a report, in files by what they show: a function under `@panel` appears where it draws something."""

@@ -1,18 +1,20 @@
-"""Panel: the family's root. A member looks at findings and draws something, or has nothing to say."""
+"""Panels: functions from findings to a drawing, each registered with a title and a place on the page."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from hatchel.core.spec import Spec
+from hatchel.core.errors import HatchelError
+from hatchel.core.plugins import load_installed
 from hatchel.report.findings import Findings
-from hatchel.report.style import svg
+from hatchel.report.style import styled, svg
 
 
 @dataclass(frozen=True)
@@ -33,22 +35,54 @@ class Drawing:
         return Markup("\n").join(Markup(svg(figure, name)) for name, figure in self.figures.items())
 
 
-class Panel(Spec, ABC, family="panel", home="hatchel.report.panels"):
-    """One thing that a report shows."""
-
-    title: ClassVar[str]
-    place: ClassVar[int]
-    """Panels come in ascending order."""
-    wide: ClassVar[bool] = False
-    """A section of its own, as wide as the page, behind the others."""
-
-    @abstractmethod
-    def draw(self, found: Findings) -> Drawing | None:
-        """None where this run has nothing to show."""
+Draw = Callable[[Findings], Drawing | None]
+"""None where a run has nothing to show."""
 
 
 @dataclass(frozen=True)
-class Shown:
+class Panel:
+    """A registered function."""
+
+    title: str
+    place: int
+    """Panels come in ascending order."""
+    wide: bool
+    """A section of its own, as wide as the page, behind the others."""
+    draw: Draw
+
+    def __init_subclass__(cls) -> None:
+        raise HatchelError(
+            f"{cls.__name__}: a panel is a function now: @panel(title, place=...) above `def draw(found)`"
+        )
+
+
+PANELS: dict[str, Panel] = {}
+"""By the function's name."""
+
+
+def panel(title: str, *, place: int, wide: bool = False) -> Callable[[Draw], Draw]:
+    """Register a function as a panel of every report."""
+
+    def register(draw: Draw) -> Draw:
+        drawn: Any = styled(draw)
+        PANELS[draw.__name__] = Panel(title, place, wide, drawn)
+        return drawn
+
+    return register
+
+
+def all_panels() -> dict[str, Panel]:
+    """Every panel by name, plug-ins included, in their order."""
+    import hatchel.report.panels as home
+
+    for module in pkgutil.iter_modules(home.__path__):
+        importlib.import_module(f"{home.__name__}.{module.name}")
+    load_installed()
+    return dict(sorted(PANELS.items(), key=lambda item: (item[1].place, item[0])))
+
+
+@dataclass(frozen=True)
+class DrawnPanel:
     """A panel with what it drew."""
 
     anchor: str
@@ -58,8 +92,7 @@ class Shown:
     drawing: Drawing
 
 
-def shown(found: Findings) -> list[Shown]:
-    """All panels that have something to show, plug-ins included, in their order."""
-    members = sorted(Panel.members().values(), key=lambda m: (m.place, m.kind))
-    drawn = [(member, member().draw(found)) for member in members]
-    return [Shown(m.kind.replace("_", "-"), m.title, m.wide, d) for m, d in drawn if d is not None]
+def draw_panels(found: Findings) -> list[DrawnPanel]:
+    """All panels that have something to show, in their order."""
+    drawn = [(name, panel, panel.draw(found)) for name, panel in all_panels().items()]
+    return [DrawnPanel(name.replace("_", "-"), p.title, p.wide, d) for name, p, d in drawn if d is not None]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hatchel.core.spec import Count, Share
 from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
-from hatchel.metrics.solvers.linear import logistic_regression
+from hatchel.metrics.linear import logistic_regression
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.digits import linear_classifier
 from hatchel.study.cells.trained import Trained
@@ -66,7 +66,7 @@ class Classified(Cell):
             return linear_classifier(codes, named).predict(asked)
         centre, spread = codes.mean(axis=0), codes.std(axis=0)
         codes, asked = ((c - centre) / np.where(spread > 0, spread, 1.0) for c in (codes, asked))
-        return logistic_regression(codes, named).scores(asked).argmax(axis=1)
+        return logistic_regression(codes, named).predict(asked)
 
 
 def accuracy(share: float) -> str:

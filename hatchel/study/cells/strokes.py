@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.spec import Count
-from hatchel.data.pruned_mnist import thickness
+from hatchel.data.mnist import thickness
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.digits import STOPS, judge_of, sampled, split_codes
 from hatchel.study.cells.trained import Trained

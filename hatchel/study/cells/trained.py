@@ -105,11 +105,11 @@ class Trained(Cell):
             raise HatchelError(f"{spec.name}, seed {self.seed}: {error}") from error
 
     def evaluated(self, run: TrainedRun) -> Evaluation:
-        """The scores of a run; not stored in its folder, where other cells would overwrite them."""
+        """The scores of a run, without intervals: those of a study are over its seeds."""
         from hatchel.evaluation.evaluation import evaluate
 
         which: Any = self.metrics or "all"
-        return evaluate(run, which, items=self.items, seed=0, layers=self.layers, store=False)
+        return evaluate(run, which, items=self.items, seed=0, layers=self.layers, bootstrap=0)
 
 
 def metric_of(value: str) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.spec import Count
-from hatchel.data.pruned_mnist import PrunedMNIST, thickness, width
-from hatchel.data.store import Pixels
+from hatchel.data.decode import Pixels
+from hatchel.data.mnist import PrunedMNIST, thickness, width
 from hatchel.study.cell import Cell, Place, Record
 from hatchel.study.cells.digits import split_codes
 from hatchel.study.cells.trained import Trained

@@ -7,26 +7,27 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from hatchel.core.errors import HatchelError
 from hatchel.report.findings import Findings
-from hatchel.report.panels.panel import Panel, shown
+from hatchel.report.panels import panel as module
+from hatchel.report.panels.panel import Panel, all_panels, draw_panels
 
 DOCS = (Path(__file__).parents[3] / "docs" / "report.md").read_text(encoding="utf-8")
 
 
 def test_panels_come_in_their_order_and_only_where_they_have_something(found: Findings) -> None:
-    anchors = [panel.anchor for panel in shown(found)]
-    members = sorted(Panel.members().values(), key=lambda m: m.place)
-    assert anchors == [m.kind.replace("_", "-") for m in members if m().draw(found) is not None]
-    assert len({m.place for m in members}) == len(members)
+    anchors = [panel.anchor for panel in draw_panels(found)]
+    members = all_panels()
+    assert anchors == [name.replace("_", "-") for name, panel in members.items() if panel.draw(found) is not None]
+    places = [panel.place for panel in members.values()]
+    assert places == sorted(set(places))
 
 
 def test_the_own_panel_of_the_docs_is_drawn(found: Findings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Panel, "_members", dict(Panel._members))
+    monkeypatch.setattr(module, "PANELS", dict(all_panels()))
     (code,) = re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL)
-    module = ModuleType("norm")
-    monkeypatch.setitem(__import__("sys").modules, "norm", module)
-    exec(compile(code, "docs/report.md", "exec"), vars(module))
-    last = shown(found)[-1]
+    exec(compile(code, "docs/report.md", "exec"), vars(ModuleType("norm")))
+    last = draw_panels(found)[-1]
     assert (last.anchor, last.title) == ("code-norm", "Length of the codes")
     bars = last.drawing.figures["code_norm"].axes[0].patches
     assert sum(bar.get_height() for bar in bars) == len(found.encoded.mean)
@@ -35,6 +36,11 @@ def test_the_own_panel_of_the_docs_is_drawn(found: Findings, monkeypatch: pytest
     assert np.allclose(ends, (lengths.min(), lengths.max()), rtol=1e-5)
 
 
+def test_a_panel_that_is_still_a_class_is_told_the_new_form() -> None:
+    with pytest.raises(HatchelError, match="Mine: a panel is a function now"):
+        type("Mine", (Panel,), {})
+
+
 def test_every_panel_is_in_the_docs() -> None:
-    for kind in Panel.members():
-        assert f"`#{kind.replace('_', '-')}`" in DOCS
+    for name in all_panels():
+        assert f"`#{name.replace('_', '-')}`" in DOCS

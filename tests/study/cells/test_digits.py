@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 
+from hatchel.latents.layout import Layout
 from hatchel.methods.method import preset
 from hatchel.study.cell import Place, Record
 from hatchel.study.cells.digits import STOPS, Digits, sampled, used
@@ -45,13 +45,10 @@ class Dataset:
 class Model:
     steps = 0
     data = Dataset()
-    model = SimpleNamespace(encode=lambda batch, steps: (SimpleNamespace(real=(0, 1, 2)), None))
+    spec = SimpleNamespace(latent=SimpleNamespace(layout=Layout.of({"style": (1, 1, 1), "zclass": (K,)})))
 
     def __init__(self, turns: bool, blind: bool = False) -> None:
         self.turns, self.blind = turns, blind
-
-    def batches(self, images):
-        yield torch.zeros(len(images), 1, 4, 4)
 
     def encode(self, images) -> np.ndarray:
         items = images[:, 3, 1, 0].astype(int) + 256 * images[:, 3, 0, 0].astype(int)

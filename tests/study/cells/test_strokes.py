@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 
+from hatchel.latents.layout import Layout
 from hatchel.methods.method import preset
 from hatchel.study.cell import Place
 from hatchel.study.cells.digits import STOPS
@@ -32,14 +32,11 @@ def bars(labels, widths) -> np.ndarray:
 
 class Model:
     steps = 0
-    model = SimpleNamespace(encode=lambda batch, steps: (SimpleNamespace(real=(0, 1)), None))
+    spec = SimpleNamespace(latent=SimpleNamespace(layout=Layout.of({"style": (1, 1), "what": (2,)})))
 
     def __init__(self, turns: bool) -> None:
         self.turns = turns
         self.data = _Data()
-
-    def batches(self, images):
-        yield torch.zeros(len(images), 1, SIDE, SIDE)
 
     def encode(self, images) -> np.ndarray:
         ink = images[..., 0].sum(axis=(1, 2)) / 255 / 12  # the bar's width

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 
+from hatchel.latents.layout import Layout
 from hatchel.study.cells.zero_shot import histogram
 
 
@@ -15,13 +15,10 @@ class Reader:
     """Two coordinates: chance, and the image's first pixel (or its negative)."""
 
     steps = 0
-    model = SimpleNamespace(encode=lambda batch, steps: (SimpleNamespace(real=(0, 1)), None))
+    spec = SimpleNamespace(latent=SimpleNamespace(layout=Layout.of({"z": (1, 1)})))
 
     def __init__(self, sign: int) -> None:
         self.sign = sign
-
-    def batches(self, images):
-        yield torch.zeros(len(images), 1, 2, 2)
 
     def encode(self, images) -> np.ndarray:
         chance = np.random.default_rng(0).standard_normal(len(images))

@@ -1,0 +1,101 @@
+"""Quickstart: one good model on built-in data, trained, measured beside two controls, and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hatchel.core.files import write_json
+from hatchel.data.dsprites import DSprites
+from hatchel.evaluation.evaluation import ITEMS
+from hatchel.methods.resolve import resolve
+from hatchel.report.findings import Control, Findings, analyse
+from hatchel.report.page import training_seconds, write_report
+from hatchel.report.style import png
+from hatchel.report.summary_figure import DPI, summary_figure
+from hatchel.training.loop import Stopped
+from hatchel.training.run import TrainedRun, train
+from hatchel.training.spec import Adam, RunSpec
+
+DATA = DSprites(size=32)
+QUICKSTART = resolve("beta_vae", DATA, {"beta": 4.0}).with_fields(
+    steps=4_000, batch_size=64, optimizer=Adam(lr=1e-3), log_every=50
+)
+"""What is trained."""
+CONTROL = QUICKSTART.with_fields(name="vae", objective=resolve("vae", DATA).objective)
+"""The same network without the method; both together must fit into six minutes on two cores."""
+
+
+@dataclass(frozen=True)
+class Quickstart:
+    """What was found and where it was written."""
+
+    model: Findings
+    controls: tuple[Control, ...]
+    report: Path
+    scores: Path
+    picture: Path
+    seconds: float
+    """In the training loop, both models together."""
+
+
+def quickstart(
+    out: Path = Path("runs/quickstart"),
+    *,
+    spec: RunSpec = QUICKSTART,
+    control: RunSpec = CONTROL,
+    items: int = ITEMS,
+    bootstrap: int | None = None,
+    force: bool = False,
+    progress: bool = True,
+    log: Callable[[str], None] = print,
+) -> Quickstart:
+    """Train the model and the control, or go on where they were stopped; measure them and an untrained one; report.
+
+    In `out`: the model's run with report.html, scores.json and traversals.png; the control's run in control/NAME.
+    """
+    log(f"1/3  {spec.name}: {spec.steps:,} steps, minimising {spec.formula()}")
+    model = _trained(spec, out, force, progress)
+    log(f"2/3  the control, {control.name}: {control.steps:,} steps, minimising {control.formula()}")
+    plain = _trained(control, out / "control" / control.name, force, progress)
+    log(f"3/3  measuring on {min(items, len(model.data)):,} items, with intervals, then the report")
+    found = analyse(model, items=items, bootstrap=bootstrap)
+    controls = (
+        Control(
+            "untrained",
+            "the same network with its initial weights",
+            analyse(untrained(model), items=items, bootstrap=bootstrap),
+        ),
+        Control(
+            control.name,
+            f"the same network trained on {plain.spec.formula()} for {plain.steps:,} steps",
+            analyse(plain, items=items, bootstrap=bootstrap),
+        ),
+    )
+    write_json(out / "scores.json", scores(found, controls))
+    picture = out / "traversals.png"
+    picture.write_bytes(png(summary_figure(found, controls, model.spec.name), DPI))
+    report = write_report(found, out / "report.html", controls)
+    seconds = training_seconds(model) + training_seconds(plain)
+    return Quickstart(found, controls, report, out / "scores.json", picture, seconds)
+
+
+def scores(found: Findings, controls: tuple[Control, ...]) -> dict[str, object]:
+    """{metric: {value, low, high, ...}} of the model, and under `control` the same of each control."""
+    return {**found.to_dict(), "control": {c.name: c.findings.to_dict() for c in controls}}
+
+
+def untrained(run: TrainedRun) -> TrainedRun:
+    """The run's network with the weights it started from, with a folder of its own for its evaluation."""
+    found = TrainedRun(run.folder / "control" / "untrained", run.description, run.spec.build(run.shape).model, 0)
+    found._data = run.data  # pyright: ignore[reportPrivateUsage]
+    return found
+
+
+def _trained(spec: RunSpec, folder: Path, force: bool, progress: bool) -> TrainedRun:
+    try:
+        return train(spec, out=folder, resume=True, force=force, progress=progress)
+    except Stopped as stopped:
+        done = str(stopped).partition(";")[0]
+        raise Stopped(f"{spec.name}: {done}; run the same command again to go on") from None

@@ -1,0 +1,146 @@
+"""Curves: the loss and its terms, and the mutual information with each factor, over training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from hatchel.metrics.information import Float
+from hatchel.metrics.probe import Probe
+from hatchel.report import figures
+from hatchel.report.dimensions import Dimensions
+from hatchel.report.findings import Findings
+from hatchel.report.panels.panel import Drawing, panel
+from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, bare, small_multiples, step_axis, title
+from hatchel.training.checkpoint import checkpoints
+from hatchel.training.events import read_events
+from hatchel.training.model import System
+
+ITEMS = 3000
+"""Encoded at each checkpoint."""
+LINES = 3
+"""Dimensions that have a colour and a name: those that know most at the end."""
+
+
+@panel("Loss and terms over the steps", place=60)
+def losses(found: Findings) -> Drawing | None:
+    """What training reported of itself."""
+    events = read_events(found.run.folder) if found.run.steps else []
+    if not events:
+        return None
+    symbols = {name: entry.term.symbol() for name, entry in found.run.spec.objective.items()}
+    first = f"the first {figures.SETTLED:.0%} of the steps may leave the frame"
+    caption = f"Unweighted batch means in nats per item; {first}."
+    return Drawing({"losses": figures.losses(events, symbols)}, caption)
+
+
+@panel("Information over training", place=61)
+def diffusion(found: Findings) -> Drawing | None:
+    """How the information about each factor moves between dimensions while the run trains."""
+    if found.dimensions.shares is None or not found.run.steps or not len(found.probe.varying):
+        return None
+    shares = information_over_steps(found)
+    kept = [step for step in shares.steps.tolist() if step]
+    caption = (
+        f"I(z_d; v_k) / H(v_k) at the steps of which weights are at hand: 0 (rebuilt from the seed) and the kept "
+        f"checkpoints, {', '.join(f'{s:,}' for s in kept)}"
+    )
+    caption += (
+        "; older ones were not kept, so the way between is not known (keep_checkpoints=20 keeps more). "
+        if len(kept) <= 2
+        else ". "
+    )
+    caption += f"In colour: the {LINES} dimensions that know most of a factor at the end."
+    terms = information_terms(found)
+    if terms:
+        caption += " Last: the information terms of the loss at every logged step, in nats."
+    return Drawing({"information_over_training": diffusion_figure(found.dimensions, shares, terms)}, caption)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """I(z_d; v_k) / H(v_k) at several steps."""
+
+    steps: NDArray[np.int64]  # (T,)
+    values: Float  # (T, S, K)
+
+
+def information_over_steps(found: Findings) -> Shares:
+    """At the initial weights and every readable checkpoint, on the same items."""
+    run = found.run
+    system = run.spec.build(run.shape)
+    rows = slice(None, None, max(1, math.ceil(found.probe.n / ITEMS)))
+    items = torch.from_numpy(found.encoded.items[rows])
+    values = {0: _shares(found, system, items, 0)}
+    for place in reversed(checkpoints(run.folder)):
+        step = int(place.name.removeprefix("step-"))
+        if step <= run.steps and _filled(system, place):
+            values[step] = _shares(found, system, items, step)
+    return Shares(np.array(list(values)), np.stack(list(values.values())))
+
+
+def information_terms(found: Findings) -> Mapping[str, tuple[Float, Float]]:
+    """The curves of the loss's terms other than the reconstruction's."""
+    kinds = {name: weighted.term.kind for name, weighted in found.run.spec.objective.items()}
+    drawn = figures.curves(read_events(found.run.folder))
+    return {name: line for name, line in drawn.items() if kinds.get(name, "reconstruction") != "reconstruction"}
+
+
+def _filled(system: System, place: Path) -> bool:
+    """Whether the weights of a checkpoint could be read."""
+    try:
+        system.load_state_dict(load_file(str(place / "model.safetensors")))
+    except (SafetensorError, OSError, RuntimeError):  # damaged, or of another shape: the others still tell something
+        return False
+    return True
+
+
+def _shares(found: Findings, system: System, items: torch.Tensor, step: int) -> Float:
+    read = found.run.data.reader("cpu")
+    model = system.model.cpu().eval()
+    with torch.inference_mode():
+        means = [model.encode(read(part), step)[0].mean for part in items.split(512)]
+    codes = torch.cat(means).numpy()
+    space, factors = found.run.data.space, found.run.data.factors(items.numpy())
+    assert space is not None
+    probe = Probe(codes, factors, names=space.names, continuous=False, seed=found.probe.seed)
+    shares = Dimensions.of(probe, found.dimensions.information, found.dimensions.sites).shares
+    assert shares is not None
+    return shares
+
+
+def diffusion_figure(dimensions: Dimensions, shares: Shares, terms: Mapping[str, tuple[Float, Float]]) -> Figure:
+    """A panel a factor, a line a dimension; then the terms."""
+    varying = [k for k in range(len(dimensions.factors)) if not np.isnan(shares.values[-1, :, k]).all()]
+    figure, panels = small_multiples(len(varying) + bool(terms), 2, 1.5)
+    legend = dict(figures.LEGEND) | {"fontsize": SMALL - 1, "handlelength": 1.0}
+    for axes, k in zip(panels, varying, strict=False):
+        order = np.argsort(-shares.values[-1, :, k], kind="stable").tolist()
+        for d in order[LINES:]:
+            axes.plot(shares.steps, shares.values[:, d, k], color=INK, alpha=0.25, linewidth=0.8)
+        for d, colour in zip(order[:LINES], (ACCENT, *OTHERS[1:]), strict=False):
+            axes.plot(shares.steps, shares.values[:, d, k], "o-", color=colour, linewidth=1.4, markersize=2.5,
+                      label=dimensions.name(d))  # fmt: skip
+        axes.legend(loc="upper left", **legend)
+        axes.set_ylim(0, max(0.1, 1.35 * float(np.nanmax(shares.values[:, :, k]))))
+        title(axes, dimensions.factors[k], SMALL)
+    if terms:
+        for (name, (steps, values)), colour in zip(terms.items(), (ACCENT, *OTHERS), strict=False):
+            panels[-1].plot(steps, values, color=colour, linewidth=1.2, label=name)
+        panels[-1].legend(loc="best", **legend)
+        title(panels[-1], "terms of the loss, nats", SMALL)
+    for axes in panels:
+        bare(axes, grid="y")
+        step_axis(axes)
+    for axes in panels[-2:]:
+        axes.set_xlabel("steps")
+    return figure

@@ -1,0 +1,57 @@
+"""A run folder written by 0.1 (old_run/) loads, encodes as it did then, and can be trained further."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hatchel.core.spec import from_dict, to_dict
+from hatchel.objective.weights import IncrementalPI
+from hatchel.training.run import TrainedRun, resume_run
+from hatchel.training.spec import RunSpec
+
+FOLDER = Path(__file__).parent / "old_run"
+
+
+def test_it_was_written_by_0_1() -> None:
+    config = json.loads((FOLDER / "config.json").read_text())
+    assert (config["hatchel"], config["format"]) == ("0.1.0", 1)
+
+
+def test_it_loads_and_gives_the_codes_of_then() -> None:
+    run = TrainedRun.load(FOLDER)
+    assert run.steps == 8
+    assert run.spec.digest() == json.loads((FOLDER / "config.json").read_text())["digest"]
+    assert run.description.fingerprint == run.data.fingerprint
+    weight = run.spec.objective["kl"].weight
+    assert isinstance(weight, IncrementalPI)
+    assert (weight.period, weight.ramp, weight.ki) == (3, 2, 0.5)
+    stored = np.load(FOLDER / "codes.npz")
+    codes = run.encode(run.data.images(np.arange(0, 64, 7)))
+    np.testing.assert_allclose(codes, stored["mean"], atol=1e-5)
+    np.testing.assert_allclose(run.decode(codes), stored["reconstruction"], atol=1e-5)
+
+
+def test_it_trains_further_with_the_controller_where_it_was(tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, tmp_path / "run")
+    run = resume_run(tmp_path / "run", progress=False, changes={"steps": 12})
+    assert run.steps == 12
+    assert TrainedRun.load(tmp_path / "run").steps == 12
+
+
+OLD = json.loads(gzip.decompress((FOLDER.parent / "old_runs.json.gz").read_bytes()))
+"""Of every method of 0.1: its spec, its digest, and the names and shapes of its weights."""
+
+
+@pytest.mark.parametrize("label", OLD)
+def test_the_weights_of_every_method_of_0_1_fit(label: str) -> None:
+    spec = from_dict(RunSpec, OLD[label]["spec"])
+    assert spec.digest() == OLD[label]["digest"]
+    assert to_dict(spec) == OLD[label]["spec"]
+    state = spec.build((1, 64, 64)).state_dict()
+    assert {name: list(value.shape) for name, value in state.items()} == OLD[label]["state"]
