@@ -11,14 +11,18 @@ from hatchel.metrics.score import Score
 
 FLOOR = 1e-12
 """Smallest eigenvalue of a correlation matrix that is told from 0."""
+SIGNAL = 4.0
+"""A dimension is active where its means' variance is as many times its noise."""
 
 
 class GaussianTC(Metric):
     """TC = 1/2 (log det diag S - log det S), S the covariance (Locatello et al. 2019; Cheng et al. 2020, Prop. 1).
 
     The value is TC_mean, of the posterior means. `sample` in the parts is TC_sample, of the given samples, or else
-    with S + diag E[std^2], which is their covariance. Also the Gaussian Wasserstein correlation of the means. Lower is
-    better; dead dimensions are left out. In nats.
+    with S + diag E[std^2], which is their covariance. Where the deviations are known, `active_mean` and `active_sample`
+    are the same over the `active` dimensions alone, those with Var[mu] > 4 E[std^2] (ours): a weak dimension's small
+    means count in full in TC_mean. Also the Gaussian Wasserstein correlation of the means. Lower is better; dead
+    dimensions are left out. In nats.
 
     >>> import numpy as np
     >>> from hatchel.metrics import gaussian_tc
@@ -41,10 +45,18 @@ class GaussianTC(Metric):
             "wasserstein": wasserstein,
             "wasserstein_normalised": wasserstein / scale if scale > 0 else 0.0,
         }
+        noise = None if probe.std is None else (probe.std**2).mean(axis=0)
+        sampled = None if noise is None else covariance + np.diag(noise)
         if probe.samples is not None:
-            parts["sample"] = total_correlation(_covariance(probe.samples))[0]
-        elif probe.std is not None:
-            parts["sample"] = total_correlation(covariance + np.diag((probe.std**2).mean(axis=0)))[0]
+            sampled = _covariance(probe.samples)
+        if sampled is not None:
+            parts["sample"] = total_correlation(sampled)[0]
+        if noise is not None and sampled is not None:
+            active = np.flatnonzero(np.diag(covariance) > SIGNAL * noise)
+            of_active = np.ix_(active, active)
+            parts["active"] = float(len(active))
+            parts["active_mean"] = total_correlation(covariance[of_active])[0]
+            parts["active_sample"] = total_correlation(sampled[of_active])[0]
         notes = ["dimensions determine each other: the true value is infinite"] if singular else []
         return self.result(probe, value, parts=parts, notes=notes)
 
