@@ -30,6 +30,21 @@ def test_low_tc_of_samples_can_hide_high_tc_of_means():
     assert score.parts["sample"] < 0.02
 
 
+def test_over_active_dimensions_alone():
+    """Three equal copies of a signal: two with a tenth of it as noise, one shut down, whose means count in full."""
+    mu = rng.normal(size=(5000, 1)) * [1, 1, 0.1] + rng.normal(size=(5000, 3)) * [0.1, 0.1, 0.001]
+    std = np.array([0.3, 0.4, 1.0])
+    score = gaussian_tc(mu, std=std)
+    two = gaussian_tc(mu[:, :2], std=std[:2])
+    assert score.parts["active"] == 2
+    assert score.parts["active_mean"] == pytest.approx(two.value)
+    assert score.parts["active_sample"] == pytest.approx(two.parts["sample"])
+    assert score.value > two.value + 2
+    assert gaussian_tc(mu, std=2.0 * np.ones(3)).parts["active"] == 0
+    assert gaussian_tc(mu, std=2.0 * np.ones(3)).parts["active_mean"] == 0
+    assert "active" not in gaussian_tc(mu).parts
+
+
 def test_dead_dimensions_are_left_out_and_copies_are_infinite_and_said_so():
     assert gaussian_tc(np.c_[codes, np.ones(900)]).value == pytest.approx(gaussian_tc(codes).value)
     copies = gaussian_tc(np.c_[codes, codes[:, 0]])

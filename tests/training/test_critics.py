@@ -57,7 +57,7 @@ def codes(kind: str) -> tuple[torch.Tensor, float]:
     if kind == "gaussian":
         rho, noise = 0.5, torch.randn(4000, 10, generator=g)
         return math.sqrt(rho) * torch.randn(4000, 1, generator=g) + math.sqrt(1 - rho) * noise, 0.1
-    x = DSprites(size=32).load().reader()(torch.randint(737_280, (3000,), generator=g))
+    x = DSprites(size=32, cache=False).load().reader()(torch.randint(737_280, (3000,), generator=g))
     chosen = resolve("factor_vae", "xy_squares", {"encoder": "mlp"}).fit_to_shape((1, 32, 32))
     with torch.no_grad():
         mean = chosen.build((1, 32, 32)).model.encode(x)[0].mean
@@ -124,7 +124,9 @@ def test_two_processes_with_further_updates_are_one(tmp_path: Path) -> None:
     fields = {"batch_size": 32, "steps": 4, "critic_updates": 3, "objective.tc.term.by.hidden": 32, "log_every": 4}
     one = train(updated(resolve("factor_vae", "xy_squares"), fields), out=tmp_path / "one", progress=False)
     words = [f"{k}={v}" for k, v in fields.items()]
-    torchrun("-m", "hatchel", "train", "factor_vae", "data=xy_squares", *words, "--out", str(tmp_path / "two"), "--quiet")
+    torchrun(
+        "-m", "hatchel", "train", "factor_vae", "data=xy_squares", *words, "--out", str(tmp_path / "two"), "--quiet"
+    )
     a, b = state(one.folder), state(tmp_path / "two")
     for name in a:
         torch.testing.assert_close(a[name], b[name], rtol=1e-3, atol=2e-5, msg=lambda m, n=name: f"{n}: {m}")
