@@ -27,7 +27,7 @@ class ELBOTerms(Metric):
 
     needs = ("std",)
     accepts = ("noise",)
-    interval = Bootstrap(most=20)
+    interval = Bootstrap(most=8)
     lower_is_better = True
 
     draws: Count = DRAWS

@@ -29,7 +29,7 @@ class InformationIsolation(Metric):
 
     needs = ("std",)
     accepts = ("noise",)
-    interval = Bootstrap(most=20)
+    interval = Bootstrap(most=8)
 
     subset: tuple[int, ...] | None = None
     "The dimensions S; all by default."

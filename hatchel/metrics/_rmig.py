@@ -27,7 +27,7 @@ class RMIG(Metric):
     """
 
     needs = ("factors", "std")
-    interval = Bootstrap(most=20)
+    interval = Bootstrap(most=8)
 
     draws: Count = DRAWS
     "Monte Carlo draws z ~ q(z)."

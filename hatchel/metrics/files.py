@@ -46,13 +46,11 @@ def stored_roles(path: Path) -> tuple[str, ...]:
 
 
 def _array(path: Path, role: str) -> Columns:
-    known: tuple[str, ...] = array_names(path)
-    if not known:
-        raise HatchelError(f"{path}: holds no array")
-    if role not in known and len(known) > 1:
-        raise HatchelError(f"{path}: holds no array {role!r}. Known: {', '.join(sorted(known))}")
+    known = array_names(path)
+    if role not in known and len(known) != 1:
+        raise HatchelError(f"{path}: holds no array {role!r}. Known: {', '.join(sorted(known)) or 'none'}")
     names = open_array(path, "names").all() if role == "factors" and "names" in known else None
-    values = open_array(path, role if role in known else known[0]).all()
+    values = open_array(path, role if role in known else next(iter(known))).all()
     return Columns(values, None if names is None else tuple(str(n) for n in names))
 
 

@@ -37,7 +37,7 @@ def test_train_evaluate_and_resume(tmp_path: Path) -> None:
     assert TrainedRun.load(out).steps == 6
     text = hatchel("evaluate", out, "--metrics", "mig,active_units", "--json")
     scores = json.loads(text)
-    assert set(scores) == {"settings", "mean", "sample"}
+    assert set(scores) == {"version", "settings", "mean", "sample"}
     assert 0 <= scores["mean"]["scores"]["mig"]["value"] <= 1
     assert json.loads((tmp_path / "run" / "evaluation.json").read_text()) == scores
 
