@@ -11,17 +11,10 @@ from numpy.typing import NDArray
 from hatchel.core.spec import Count, Share
 from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
-<<<<<<< HEAD:hatchel/study/cells/classified.py
 from hatchel.metrics.solvers.logistic import logistic_regression
-from hatchel.study.cell import Cell, Place, Record
-from hatchel.study.cells.digits import linear_classifier
-from hatchel.study.cells.trained import Trained
-=======
-from hatchel.metrics.linear import logistic_regression
 from hatchel.studies.tasks.digits import linear_classifier
 from hatchel.study.task import Result, Task, Workspace
 from hatchel.study.trained import Trained
->>>>>>> study:hatchel/studies/tasks/classified.py
 from hatchel.training.spec import RunSpec
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
