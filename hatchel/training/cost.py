@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -91,7 +91,7 @@ def thop_macs(module: nn.Module, output: Tensor) -> int:
 
 
 @contextmanager
-def _counted_by_thop(root: nn.Module, detached: bool = False) -> Iterator[list[int]]:
+def _counted_by_thop(root: nn.Module, detached: bool = False) -> Generator[list[int]]:
     """The counts of all layers of a module that run, or of those alone that run with detached parameters.
 
     So the model reads a critic, unlike the critic's own loss.
