@@ -29,10 +29,9 @@ TARGET = 50.0
 
 
 def serve(pipe: Connection) -> None:
-    from hatchel.explorer.session import Session
-
     from hatchel.data.xy_squares import XYSquares
     from hatchel.explorer.server import Listening
+    from hatchel.explorer.session import Session
     from hatchel.methods.resolve import resolve
     from hatchel.training.checkpoint import Description
     from hatchel.training.run import TrainedRun

@@ -70,6 +70,8 @@ def test_one_class_or_no_dimension_leaves_the_classes_shares():
     one = logistic_regression(np.zeros((5, 2)), np.full(5, 3))
     assert one.predict(np.ones((2, 2))).tolist() == [3, 3]
     labels = np.array([0, 0, 0, 1])
-    assert logistic_regression(np.empty((4, 0)), labels).predict_proba(np.empty((1, 0)))[0] == pytest.approx([0.75, 0.25])
+    assert logistic_regression(np.empty((4, 0)), labels).predict_proba(np.empty((1, 0)))[0] == pytest.approx(
+        [0.75, 0.25]
+    )
     even = logistic_regression(np.empty((4, 0)), labels, balanced=True)
     assert even.predict_proba(np.empty((1, 0)))[0] == pytest.approx([0.5, 0.5])
