@@ -8,8 +8,8 @@ means) or 32 bins of equal counts (z), and the labels are counted, with Miller a
 
     seed    l2 = 0    l2 = 0.1    l2 = 2    MINE at l2 = 2
     0       15.9      11.8        6.7       4.3
-    1       13.8                  4.0       2.4
-    2       15.1                  6.4       4.8
+    1       13.8       8.8        4.0       2.4
+    2       15.1      11.2        6.4       4.8
 """
 
 from __future__ import annotations
