@@ -148,7 +148,6 @@ class Objective(nn.Module):
         return frozenset[str]().union(*every)
 
     def forward(self, t: Trace) -> Loss:
-        """All terms from one trace, each estimator asked once."""
         critics = {key: self._critic(label) for key, label in self._keys.items()}
         evaluator = Evaluator(t, self._wanted, critics)
         values = {name: mean(entry.term.value(t, evaluator)) for name, entry in self.terms.items()}

@@ -174,11 +174,9 @@ class PI(Weight, kind="pi"):
         return climb(self.start, self.target, step, self.steps)
 
     def initial_state(self) -> Tensor:
-        """(the integral part, beta)."""
-        return torch.zeros(2, dtype=torch.float64)
+        return torch.zeros(2, dtype=torch.float64)  # the integral part, beta
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        """One controller step on the measured value, then beta * value; beta carries no gradient."""
         error = self.at(step) - float(value.detach())
         proportional = self.kp * falling(error)
         integral = float(state[0])
@@ -249,13 +247,12 @@ class IncrementalPI(Weight, kind="incremental_pi"):
         return min(self.target, self.start + self.increment * grown)
 
     def initial_state(self) -> Tensor:
-        """(beta, the last error, how many values are known, those values)."""
+        # beta, the last error, how many values are known, those values
         state = torch.zeros(3 + self.window, dtype=torch.float64)
         state[0] = self.initial
         return state
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        """One controller step on the averaged value, then beta * value; beta carries no gradient."""
         beta, before, count, *seen = state.tolist()
         seen = [float(value.detach()), *seen[:-1]]
         known = min(int(count) + 1, self.window)

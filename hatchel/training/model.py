@@ -64,7 +64,6 @@ class Model(nn.Module):
         return self.likelihood.log_prob(self.decoder(self.latent.decoder_input(z, level)), x)
 
     def forward(self, batch: Batch) -> Trace:
-        """One draw for each input, at the first level that the step works on."""
         return self.traces(batch)[0]
 
     def traces(self, batch: Batch) -> list[Trace]:
@@ -114,6 +113,5 @@ class System(nn.Module):
         self.objective = objective
 
     def forward(self, batch: Batch) -> Loss:
-        """The loss of one batch; of a step that works on several levels, their losses' sum."""
         losses: list[Loss] = [self.objective(trace) for trace in self.model.traces(batch)]
         return losses[0] if len(losses) == 1 else added_up(losses)

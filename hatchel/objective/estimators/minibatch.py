@@ -29,7 +29,6 @@ class Minibatch(Density, ABC):
         """w_ij for rows i (R, 1) and columns j (1, C) of the whole batch: (R, C)."""
 
     def log_q(self, t: Trace, blocks: Partition) -> Tensor:
-        """The streamed sum over the batch of all ranks."""
         q = t.q.gathered()
         batch, own = q.mean.shape[0], t.z.shape[0]
         if batch < 2:
