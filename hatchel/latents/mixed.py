@@ -110,7 +110,7 @@ class PriorParameters(nn.Module):
 
 
 class MixedPrior(Prior):
-    """N(0, I) and equal class probabilities, or N(0, Sigma) and learned ones; classes are relaxed as the posterior's."""
+    """N(0, I) and equal class probabilities, or N(0, Sigma) and learned ones; classes relaxed as the posterior's."""
 
     def __init__(self, parameters: PriorParameters, layout: Layout, temperature: float, form: Form) -> None:
         self.parameters, self.layout = parameters, layout

@@ -7,8 +7,8 @@ import math
 import pytest
 import torch
 from torch.distributions import OneHotCategorical, RelaxedOneHotCategorical
-from torch.nn.functional import one_hot
 from torch.distributions.relaxed_categorical import ExpRelaxedCategorical
+from torch.nn.functional import one_hot
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import from_dict, to_dict
