@@ -29,10 +29,9 @@ TARGET = 50.0
 
 
 def serve(pipe: Connection) -> None:
-    from hatchel.explorer.gallery import Gallery
-
     from hatchel.data.xy_squares import XYSquares
     from hatchel.explorer.server import Listening
+    from hatchel.explorer.session import Session
     from hatchel.methods.resolve import resolve
     from hatchel.training.checkpoint import Description
     from hatchel.training.run import TrainedRun
@@ -42,7 +41,7 @@ def serve(pipe: Connection) -> None:
     with tempfile.TemporaryDirectory() as folder:
         description = Description(spec, data.shape, len(data), data.fingerprint)
         run = TrainedRun(Path(folder), description, spec.build(data.shape).model, 0)
-        opened = Listening.on(Gallery([run]))
+        opened = Listening.on(Session([run]))
         layers = f"{spec.decoder.kind}, {sum(p.numel() for p in run.model.decoder.parameters()):,} parameters"
         pipe.send((opened.listener.getsockname()[1], spec.latent.width, layers))
         opened.run()

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from hatchel.core.spec import from_dict
-from hatchel.study.store import Entry
-from hatchel.study.study import Study, chosen_of
+from hatchel.study.study import Study, chosen
+from hatchel.study.task import Case
 
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "papers"
 
@@ -26,7 +25,7 @@ def test_deciding_cells_are_cells_of_their_studies(name: str, monkeypatch: pytes
     runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
     ((about, studies),) = asked
     assert "20" in about  # the year of the paper
-    cells = [e.cell for study, deciding in studies.items() for e in chosen_of(entries(study), deciding)]
+    cells = [e.task for study, deciding in studies.items() for e in chosen(entries(study), deciding)]
     assert {cell.seed for cell in cells} == {0, 1, 2}  # enough to decide
     # A training takes one core about a minute, RecurD's and that of a thousand dimensions three.
     runs = {run.digest(): run for cell in cells for run in cell.trainings()}.values()
@@ -34,5 +33,5 @@ def test_deciding_cells_are_cells_of_their_studies(name: str, monkeypatch: pytes
     assert minutes <= 40  # 20 on two cores
 
 
-def entries(study: str) -> list[Entry]:
-    return from_dict(Study, study).entries("laptop")
+def entries(study: str) -> list[Case]:
+    return Study.load(study).tasks("laptop")

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hatchel.studies.tc_dimension import TCDimension
-from hatchel.study.cell import Record
 from hatchel.study.store import Store
+from hatchel.study.study import Study
+from hatchel.study.task import Result
 
 ROOT = Path(__file__).parents[1]
 PAGE = """# Results
@@ -59,11 +59,11 @@ def test_a_page_without_news_is_written_again_to_the_letter(
 def test_news_replace_their_section_alone_and_can_be_gone_on_with(
     results: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entries = TCDimension().entries("paper", 3)
+    entries = Study.load("tc-dimension").tasks("paper", 3)
     first = Store(tmp_path / "first").create()
     first.write_study("tc-dimension", "paper", entries)
     for i, entry in enumerate(entries):
-        first.write(entry.cell, Record({"tc": 0.25 + i, "truth": 0.5, "error": i - 0.25}, {"curve": [i]}), 1.5)
+        first.write(entry.task, Result({"tc": 0.25 + i, "truth": 0.5, "error": i - 0.25}, {"curve": [i]}), 1.5)
     (tmp_path / "results.md").write_text(PAGE, encoding="utf-8")
     wrote(results, monkeypatch, "--store", first.folder, "--out", tmp_path)
     page = (tmp_path / "results.md").read_text(encoding="utf-8")
@@ -74,7 +74,7 @@ def test_news_replace_their_section_alone_and_can_be_gone_on_with(
     assert "## other (paper 1)\n\nAs it was.\n" in page
     assert "Old." not in page
     assert "| 10 | 0.3 | 1.25 [0.25, 2.25] | 0.23 | 0.50 | 0.24 | 3 |" in page
-    assert "Not run: 63 of the cells" in page
+    assert "Not run: 63 of the tasks" in page
     wrote(results, monkeypatch, "--store", tmp_path / "second", "--out", tmp_path, "--restore")
     again = Store(tmp_path / "second")
     assert again.digests() == first.digests()

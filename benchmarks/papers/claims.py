@@ -1,7 +1,7 @@
 """What a paper claims, held against runs of our own: the part that the five commands of this folder share.
 
-Each command runs the cells of its studies that decide the paper's main claims, at `laptop` scale, in about 20 minutes
-on two cores (`--all`: every cell; what is done is not done again). It prints every table with its intervals and every
+Each command runs the tasks of its studies that decide the paper's main claims, at `laptop` scale, in about 20 minutes
+on two cores (`--all`: every task; what is done is not done again). It prints every table with its intervals and every
 claim with its verdict, and ends with 0 whatever the outcome: a claim that does not hold here is a finding, no mistake.
 """
 
@@ -15,31 +15,31 @@ from typing import Any
 
 from hatchel.core.spec import from_dict
 from hatchel.study.engines.engine import Engine
-from hatchel.study.progress import watched
+from hatchel.study.progress import shown
 from hatchel.study.report import markdown
-from hatchel.study.runner import run_cells
+from hatchel.study.runner import run_tasks
 from hatchel.study.store import Store, machine
-from hatchel.study.study import Study, chosen_of
+from hatchel.study.study import Study, chosen
 
 
 def main(about: str | None, studies: Mapping[str, Sequence[str]]) -> None:
-    """Studies by name, with the labels (LABEL=VALUE) of the cells that decide; all of them where none is named."""
+    """Studies by name, with the labels (LABEL=VALUE) of the tasks that decide; all of them where none is named."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", choices=("smoke", "laptop", "paper"), default="laptop")
     parser.add_argument("--store", type=Path, default=Path("studies"), help="where records are kept [studies]")
     parser.add_argument("--engine", default="local", help="local, here, dask, ray or slurm [local]")
     parser.add_argument("--seeds", type=int, help="in place of the scale's own number")
-    parser.add_argument("--all", action="store_true", help="every cell of the studies, not the deciding ones alone")
+    parser.add_argument("--all", action="store_true", help="every task of the studies, not the deciding ones alone")
     options = parser.parse_args()
     store, failed = Store(options.store).create(), 0
     for name, deciding in studies.items():
-        study = from_dict(Study, name)
-        entries = study.entries(options.scale, options.seeds)
-        store.write_study(name, options.scale, entries)
-        chosen = entries if options.all or options.scale == "smoke" else chosen_of(entries, deciding)
+        study = Study.load(name)
+        cases = study.tasks(options.scale, options.seeds)
+        store.write_study(name, options.scale, cases)
+        some = cases if options.all or options.scale == "smoke" else chosen(cases, deciding)
         engine: Any = from_dict(Engine, options.engine)
-        with watched() as tell:
-            tally = run_cells([e.cell for e in chosen], store, engine, tell=tell)
+        with shown() as on_progress:
+            tally = run_tasks([case.task for case in some], store, engine, on_progress=on_progress)
         failed += tally.failed
-        print(markdown(study, store.rows(entries), options.scale, machine()), flush=True)
+        print(markdown(study, store.frame_of(cases, name, options.scale), options.scale, machine()), flush=True)
     sys.exit(1 if failed else 0)

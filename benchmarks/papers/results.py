@@ -13,16 +13,16 @@ import argparse
 import gzip
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
 from notes import NOTES
 
 from hatchel.core.files import read_json
-from hatchel.core.spec import from_dict
-from hatchel.study.report import facts, slug, summary, verdict, write_report
-from hatchel.study.store import Row, Store
-from hatchel.study.study import Scale, Study
+from hatchel.study.grid import Scale
+from hatchel.study.report import facts, slug, write_report
+from hatchel.study.store import Store
+from hatchel.study.study import Study
 
 HEAD = """# Results
 
@@ -52,10 +52,10 @@ def main() -> None:
     lines, sections = published(page.read_text(encoding="utf-8")) if page.is_file() else ({}, {})
     for made in store.studies():
         name, scale = made["study"], made["scale"]
-        rows = store.rows(from_dict(Study, name).entries(scale))
-        if rows and scale != "smoke":
-            lines[name] = line(name, scale, rows)
-            sections[name] = section(store, name, scale, rows, options.out / "results")
+        frame = store.frame(name, scale)
+        if len(frame) and scale != "smoke":
+            lines[name] = line(name, scale, frame)
+            sections[name] = section(store, name, scale, frame, options.out / "results")
     parts = [HEAD, *LINES, *(lines[name] for name in sorted(lines)), "", *(sections[name] for name in sorted(sections))]
     page.write_text("\n".join(parts), encoding="utf-8")
 
@@ -73,22 +73,21 @@ def restore(store: Store, folder: Path) -> int:
     for file in sorted(folder.glob("*/records.json.gz")):
         body = read_json(file.with_name("results.json"))
         scale = body["facts"]["Scale"].partition(":")[0]
-        entries = from_dict(Study, body["study"]).entries(scale)
-        store.write_study(body["study"], scale, entries)
-        wanted = {e.cell.digest() for e in entries}
+        # By the digests they were published with: a later version may compute others for the same labels.
+        store.list_study(body["study"], scale, [(c["labels"], c["seed"], c["cell"]) for c in body["cells"]])
         for record in json.loads(gzip.decompress(file.read_bytes())):
-            if record["digest"] in wanted and store.status(record["digest"]) == "waiting":
+            if store.status(record["digest"]) == "waiting":
                 store.keep(record)
                 count += 1
     return count
 
 
-def line(name: str, scale: Scale, rows: Sequence[Row]) -> str:
+def line(name: str, scale: Scale, frame: pd.DataFrame) -> str:
     """One study in the table at the top."""
-    study = from_dict(Study, name)
-    found = [claim.holds for claim in study.claims(rows)]
+    study = Study.load(name)
+    found = [claim.holds for claim in study.claims(frame)]
     counts = (str(found.count(holds) or "") for holds in (True, False, None))
-    seeds = len({r.seed for r in rows})
+    seeds = frame["seed"].nunique()
     anchor = re.sub(r"[^\w\- ]", "", title(name, study).lower()).replace(" ", "-")  # as GitHub and Sphinx make them
     return f"| [{name}](#{anchor}) | {scale} | {seeds} | {' | '.join(counts)} |"
 
@@ -98,43 +97,43 @@ def title(name: str, study: Study) -> str:
     return f"{name} ({study.paper})"
 
 
-def section(store: Store, name: str, scale: Scale, rows: Sequence[Row], out: Path) -> str:
+def section(store: Store, name: str, scale: Scale, frame: pd.DataFrame, out: Path) -> str:
     """One study: its facts, its claims, its tables and figures."""
-    study = from_dict(Study, name)
-    entries = study.entries(scale)
-    where = made_on(store, rows)
-    write_report(study, rows, scale, out / name, machine=where)
+    study = Study.load(name)
+    cases = study.tasks(scale)
+    where = made_on(store, frame)
+    write_report(study, frame, scale, out / name, machine=where)
     body = read_json(out / name / "results.json")
     (out / name / "results.json").write_text(json.dumps(body, separators=(",", ":")) + "\n", encoding="utf-8")
-    records = json.dumps([store.record(digest) for digest in sorted({r.digest for r in rows})], separators=(",", ":"))
+    records = json.dumps([store.record(digest) for digest in sorted({*frame["task"]})], separators=(",", ":"))
     (out / name / "records.json.gz").write_bytes(gzip.compress(records.encode(), mtime=0))  # the same at every time
-    shown = chosen(study, rows)
+    shown = chosen(study, frame)
     for file in (out / name).iterdir():
         if file.suffix in (".html", ".svg", ".tex") or (file.suffix == ".png" and file.stem not in map(slug, shown)):
             file.unlink()
-    lines = [f"## {title(name, study)}\n", f"{summary(study)}\n"]
-    lines += [f"- {k}: {v}" for k, v in facts(study, rows, scale, where).items()]
-    missing = len({e.cell.digest() for e in entries}) - len({r.digest for r in rows})
-    lines += [f"- Not run: {missing} of the cells of this scale"] if missing else []
-    claims = study.claims(rows)
-    lines += ["", *(f"- {verdict(c)}: {c.text} {c.evidence}" for c in claims)] if claims else []
+    lines = [f"## {title(name, study)}\n", f"{study.about}\n"]
+    lines += [f"- {k}: {v}" for k, v in facts(study, frame, scale, where).items()]
+    missing = len({c.task.digest() for c in cases}) - frame["task"].nunique()
+    lines += [f"- Not run: {missing} of the tasks of this scale"] if missing else []
+    claims = study.claims(frame)
+    lines += ["", *(f"- **{c.verdict} here**: {c.text} {c.evidence}" for c in claims)] if claims else []
     lines += ["", f"Looked into: {NOTES[name]}"] if name in NOTES else []
-    lines += [f"\n{t.title}:\n\n{t.markdown()}" for t in study.tables(rows) if len(t.lines) <= 24]
+    lines += [f"\n{t.title}:\n\n{t.markdown()}" for t in study.tables(frame) if len(t.rows) <= 24]
     lines += ["", *(f"![{n}](results/{name}/{slug(n)}.png)" for n in shown)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def chosen(study: Study, rows: Sequence[Row]) -> list[str]:
+def chosen(study: Study, frame: pd.DataFrame) -> list[str]:
     """The figures for the docs: of the box plots, which show a column each, the first alone."""
-    columns = [c.heading for t in study.tables(rows) for c in t.columns]
-    names = list(study.figures(rows))
+    columns = [c.heading for t in study.tables(frame) for c in t.columns]
+    names = list(study.figures(frame))
     boxes = [n for n in names if n in columns]
     return [n for n in names if n not in boxes[1:]]
 
 
-def made_on(store: Store, rows: Sequence[Row]) -> str:
+def made_on(store: Store, frame: pd.DataFrame) -> str:
     """The machine and the days of the records."""
-    records = [store.record(r.digest) for r in rows]
+    records = [store.record(digest) for digest in frame["task"].unique()]
     days = sorted({str(r["finished"])[:10] for r in records})
     machines = dict.fromkeys(str(r["machine"]) for r in records)
     return "; ".join([*machines, " to ".join(dict.fromkeys((days[0], days[-1])))])

@@ -10,7 +10,7 @@ import typer
 EngineName = Annotated[
     str, typer.Option("--engine", help="here, local, dask, dask://HOST:PORT, ray, ray://HOST:PORT or slurm.")
 ]
-Workers = Annotated[int, typer.Option(min=0, help="Cells at once; 0: as many as the engine allows.")]
+Workers = Annotated[int, typer.Option(min=0, help="Tasks at once; 0: as many as the engine allows.")]
 EngineSet = Annotated[
     list[str] | None, typer.Option("--engine-set", metavar="KEY=VALUE", help="Such as partition=gpu for slurm.")
 ]

@@ -12,69 +12,71 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hatchel.core.errors import HatchelError
 
 if TYPE_CHECKING:
-    from hatchel.study.cell import Cell
-    from hatchel.study.index import Answer
-    from hatchel.study.store import Entry, Row, Store
-    from hatchel.study.study import Claim, Scale, Study
+    import pandas as pd
+
+    from hatchel.study.claims import Claim
+    from hatchel.study.grid import Scale
+    from hatchel.study.store import Store
+    from hatchel.study.study import Study
+    from hatchel.study.task import Case, Task
 
 T = TypeVar("T")
-VERDICTS = {True: "holds", False: "does NOT hold", None: "undecided"}
 
 
-def print_summary(study: Study, entries: Sequence[Entry], kept: Store, scale: Scale, report: str, retry: str) -> int:
-    """Print what the finished cells show, and at which scale; the number of cells that failed."""
-    rows = kept.rows(entries)
-    seeds = sorted({row.seed for row in rows})
-    cells = {entry.cell.digest() for entry in entries}
-    print(f"Scale {scale}: {study.scales.get(scale, '')}")
-    print(f"{len({r.digest for r in rows})} of {len(cells)} cells done; seeds {', '.join(map(str, seeds)) or 'none'}")
-    if rows:
-        for table in _made(study.tables, rows, "tables"):
+def print_summary(study: Study, cases: Sequence[Case], kept: Store, scale: Scale, report: str, retry: str) -> int:
+    """Print what the finished tasks show, and at which scale; the number of tasks that failed."""
+    frame = kept.frame_of(cases, study.name, scale)
+    seeds = ", ".join(map(str, sorted({*frame["seed"]}))) or "none"
+    every = {case.task.digest() for case in cases}
+    print(f"Scale {scale}: {study.words(scale)}")
+    print(f"{frame['task'].nunique()} of {len(every)} tasks done; seeds {seeds}")
+    if len(frame):
+        for table in _made(study.tables, frame, "tables"):
             print(f"\n{table.title}")
-            print_table(table.headings, table.cells(), markdown=table.markdown())
-        _print_claims(_made(study.claims, rows, "claims"))
+            print_table(table.headings, table.texts(), markdown=table.markdown())
+        _print_claims(_made(study.claims, frame, "claims"))
         print(f"\nReport with figures: {report}")
-    lines = failures(entries, kept)
+    lines = failures(cases, kept)
     if lines:
         print(f"\n{len(lines)} failed; again with: {retry}")
         print("\n".join(lines))
     return len(lines)
 
 
-def failures(entries: Sequence[Entry], kept: Store) -> list[str]:
-    """One line for each cell that failed."""
-    failed = {e.cell.digest(): e for e in entries if kept.status(e.cell.digest()) == "failed"}
+def failures(cases: Sequence[Case], kept: Store) -> list[str]:
+    """One line for each task that failed."""
+    failed = {c.task.digest(): c for c in cases if kept.status(c.task.digest()) == "failed"}
     return [
-        f"{', '.join(f'{k}={v}' for k, v in e.labels.items())}, seed {e.cell.seed} ({digest}): "
+        f"{', '.join(f'{k}={v}' for k, v in c.labels.items())}, seed {c.task.seed} ({digest}): "
         + " ".join(kept.error(digest).split())
-        for digest, e in failed.items()
+        for digest, c in failed.items()
     ]
 
 
-def label_names(entries: Sequence[Entry]) -> list[str]:
+def label_names(cases: Sequence[Case]) -> list[str]:
     """Every label that one of them has."""
-    return list(dict.fromkeys(label for entry in entries for label in entry.labels))
+    return list(dict.fromkeys(label for case in cases for label in case.labels))
 
 
-def by_labels(entries: Sequence[Entry]) -> dict[tuple[Any, ...], list[Entry]]:
-    """Entries that differ in their seed alone."""
-    names = label_names(entries)
-    found: dict[tuple[Any, ...], list[Entry]] = {}
-    for entry in entries:
-        found.setdefault(tuple(entry.labels.get(name, "") for name in names), []).append(entry)
+def by_labels(cases: Sequence[Case]) -> dict[tuple[Any, ...], list[Case]]:
+    """Cases that differ in their seed alone."""
+    names = label_names(cases)
+    found: dict[tuple[Any, ...], list[Case]] = {}
+    for case in cases:
+        found.setdefault(tuple(case.labels.get(name, "") for name in names), []).append(case)
     return found
 
 
-def status_of(kept: Store, cell: Cell) -> str:
+def status_of(kept: Store, task: Task) -> str:
     """done, failed, waiting, or running: some process holds its lock."""
     from hatchel.core.files import claimed
 
-    digest = cell.digest()
-    status, lock = kept.status(digest), kept.place(digest) / "lock"
-    if status == "waiting" and (kept.place(digest) / "attempt.json").is_file() and lock.is_file():
+    digest = task.digest()
+    found, lock = kept.status(digest), kept.lock(digest)
+    if found == "waiting" and kept.attempt(digest).is_file() and lock.is_file():
         with claimed(lock) as free:
             return "waiting" if free else "running"
-    return status
+    return found
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[Any]], markdown: str = "") -> None:
@@ -101,15 +103,14 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[Any]], markdown
     Console().print(table)
 
 
-def written(answer: Answer, form: str) -> str:
-    """An answer as CSV or JSON text."""
+def as_text(answer: pd.DataFrame, form: str) -> str:
+    """What a query found as CSV or JSON text."""
     if form == "json":
-        rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
-        return json.dumps(rows, indent=1) + "\n"
+        return json.dumps(answer.to_dict("records"), indent=1) + "\n"
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(answer.columns)
-    writer.writerows(answer.rows)
+    writer.writerows(answer.itertuples(index=False, name=None))
     return out.getvalue()
 
 
@@ -117,13 +118,13 @@ def _print_claims(claims: Sequence[Claim]) -> None:
     if claims:
         print("\nClaims")
     for claim in claims:
-        print(f"- {VERDICTS[claim.holds]}: {claim.text}\n  {claim.evidence}")
+        print(f"- {claim.verdict}: {claim.text}\n  {claim.evidence}")
 
 
-def _made(make: Callable[[Sequence[Row]], list[T]], rows: Sequence[Row], what: str) -> list[T]:
-    """Part of a study may not be enough for its tables: print that, and go on with the rest."""
+def _made(make: Callable[[pd.DataFrame], list[T]], frame: pd.DataFrame, what: str) -> list[T]:
+    """Part of a study may not be enough for its tables: that is printed, and the rest goes on."""
     try:
-        return make(rows)
+        return make(frame)
     except HatchelError as error:
         print(f"\nNo {what} yet: {error}")
         return []

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-Folder = Annotated[Path, typer.Option("--store", help="The folder that keeps the records.")]
-STUDIES = Path("studies")
+from hatchel.cli.options import STUDIES, Folder
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def query(
@@ -18,30 +20,29 @@ def query(
     as_csv: Annotated[bool, typer.Option("--csv", help="Comma-separated.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
 ) -> None:
-    """Ask a store in SQL. The connection is read-only: no statement can change anything, so none needs escaping.
+    """Query a store in SQL. The connection is read-only: no statement can change anything, so none needs escaping.
 
-    `results` has a row for each cell and metric of each study: study, scale, cell, seed, metric, value, seconds,
-    finished, the labels (method, ...) and every field of the configuration ("run.latent.dim"). It is derived from the
-    records and made again whenever they change; its file lies in the cache folder, not in the store.
+    `results` has a row for each value of each task of each study: study, scale, task, seed, the labels (method, ...),
+    name (dci.completeness@sample) and its parts metric, part, representation, value, seconds, finished and every field
+    of the configuration ("run.latent.dim"). `Study.load(NAME).frame()` is the same in Python.
 
-    [bold]hatchel study query "SELECT method, avg(value), count(*) FROM results WHERE metric='mig' GROUP BY method"[/]
+    [bold]hatchel study query "SELECT method, avg(value), count(*) FROM results WHERE name='mig' GROUP BY method"[/]
     """
-    from hatchel.cli.printing import print_table, written
+    from hatchel.cli.printing import as_text, print_table
     from hatchel.core.errors import HatchelError
-    from hatchel.study.index import Index
+    from hatchel.study import query as index
     from hatchel.study.store import Store
 
-    index = Index(Store(store))
     if columns:
-        print("\n".join(index.columns()))
+        print("\n".join(index.query(Store(store), "SELECT * FROM results LIMIT 0").columns))
         return
     if not sql:
-        raise HatchelError('say what to ask, such as "SELECT method, avg(value) FROM results GROUP BY method"')
-    answer = index.query(sql)
+        raise HatchelError('name a query, such as "SELECT name, avg(value) FROM results GROUP BY name"')
+    answer = index.query(Store(store), sql)
     if as_csv or as_json:
-        print(written(answer, "json" if as_json else "csv"), end="")
+        print(as_text(answer, "json" if as_json else "csv"), end="")
     else:
-        print_table(answer.columns, answer.rows)
+        print_table(list(answer.columns), list(answer.itertuples(index=False, name=None)))
 
 
 def export(
@@ -53,21 +54,37 @@ def export(
 
     [bold]hatchel study export results.parquet[/]   needs the `data` extra; CSV and JSON do not
     """
-    from hatchel.cli.printing import written
+    from hatchel.cli.printing import as_text
     from hatchel.core.errors import HatchelError
     from hatchel.core.files import writable_folder, write_text
-    from hatchel.study.index import Index
+    from hatchel.study.query import query as find
     from hatchel.study.store import Store
 
     form = file.suffix.lower().removeprefix(".")
     if form not in ("csv", "json", "parquet"):
         raise HatchelError(f"{file}: the name has to end in .csv, .json or .parquet")
-    answer = Index(Store(store)).query(sql)
+    answer = find(Store(store), sql)
     writable_folder(file.parent)
     if form == "parquet":
-        from hatchel.study.export import write_parquet
-
-        write_parquet(answer, file)
+        _write_parquet(answer, file)
     else:
-        write_text(file, written(answer, form))
-    print(f"{file}: {len(answer.rows)} rows, {len(answer.columns)} columns")
+        write_text(file, as_text(answer, form))
+    print(f"{file}: {len(answer)} rows, {len(answer.columns)} columns")
+
+
+def _write_parquet(answer: pd.DataFrame, path: Path) -> None:
+    """A Parquet file; a column of several types becomes text."""
+    from hatchel.core.errors import HatchelError
+
+    try:
+        import pyarrow  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    except ImportError as error:
+        raise HatchelError(f'writing Parquet needs {error.name}: pip install "hatchel[data]"') from None
+    typed = answer.infer_objects()
+    for name in typed.columns:
+        kinds = {type(v) for v in answer[name] if v is not None}
+        if kinds - {int, float} and len(kinds) > 1:
+            typed[name] = [None if v is None else str(v) for v in answer[name]]
+    draft = path.with_name(f".{path.name}")
+    typed.to_parquet(draft, index=False)
+    draft.replace(path)

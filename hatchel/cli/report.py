@@ -37,9 +37,9 @@ def report(
     from hatchel.cli.assignments import load_plugins
 
     load_plugins(plugin)
-    from hatchel.report.comparison import load_runs
     from hatchel.report.figure_export import checked_folder
     from hatchel.report.page import checked_file
+    from hatchel.study.comparison import load_runs
 
     loaded = load_runs(runs)
     target = checked_file(out or (runs[0] / "report.html" if len(runs) == 1 else Path("comparison.html")))
@@ -70,14 +70,16 @@ def _several(
     runs: list[TrainedRun], target: Path, folder: Path | None, items: int, seed: int, bootstrap: int | None
 ) -> None:
     from hatchel.core.files import write_text
-    from hatchel.report.comparison import compare
-    from hatchel.report.comparison_figures import comparison_panels
-    from hatchel.report.comparison_page import comparison_page
-    from hatchel.report.figure_export import write_all_animations, write_figures
+    from hatchel.report.figure_export import write_animations, write_figures
+    from hatchel.study.comparison import compare
+    from hatchel.study.comparison_figures import comparison_panels
+    from hatchel.study.comparison_page import comparison_page
 
-    comparison = compare(runs, items=items, seed=seed, bootstrap=bootstrap, say=print)
+    comparison = compare(runs, items=items, seed=seed, bootstrap=bootstrap, log=print)
     panels = comparison_panels(comparison)
     write_text(target, comparison_page(comparison, panels))
     if folder:
-        written = [*write_figures(folder, panels), *write_all_animations(folder, comparison)]
+        runs_by_name = {f"{g.label} seed {f.run.spec.seed}": f for g in comparison.groups for f in g.members}
+        animated = [path for name, found in runs_by_name.items() for path in write_animations(folder, found, name)]
+        written = [*write_figures(folder, panels), *animated]
         print(f"Figures: {len(written)} files in {folder}")

@@ -16,8 +16,9 @@ from hatchel.cli.tune import tune
 
 if TYPE_CHECKING:
     from hatchel.study.engines.engine import Engine
-    from hatchel.study.store import Entry
+    from hatchel.study.store import Store
     from hatchel.study.study import Study
+    from hatchel.study.task import Case
 
 app = typer.Typer(
     help="Studies: methods compared over seeds, as the papers' tables and figures or from a file of your own.",
@@ -45,13 +46,10 @@ def list_(as_json: AsJson = False, plugin: Plugin = None) -> None:
 
     from hatchel.cli.assignments import load_plugins
     from hatchel.cli.printing import print_table
-    from hatchel.study.study import Study
+    from hatchel.study.study import studies
 
     load_plugins(plugin)
-    rows = [
-        {"name": kind, "paper": member.paper, "what": (member.__doc__ or "").strip().splitlines()[0]}
-        for kind, member in Study.members().items()
-    ]
+    rows = [{"name": name, "paper": study.paper, "what": study.about} for name, study in studies().items()]
     if as_json:
         print(json.dumps(rows, indent=2))
     else:
@@ -60,27 +58,25 @@ def list_(as_json: AsJson = False, plugin: Plugin = None) -> None:
 
 @app.command()
 def show(target: Target, scale: ScaleName = "laptop", seeds: Seeds = None, plugin: Plugin = None) -> None:
-    """What a study consists of: its scales in words, and its cells by their labels.
+    """What a study consists of: its scales in words, and its tasks by their labels.
 
     [bold]hatchel study show grid[/] prints a study file to start from.
     """
     from hatchel.cli.printing import by_labels, label_names, print_table
-    from hatchel.studies.grid_file import EXAMPLE, GridStudy
-    from hatchel.study.study import Study as Root
+    from hatchel.studies.example import EXAMPLE
+    from hatchel.study.grid import SCALES
 
     study = _study(target, plugin)
-    if target == GridStudy.kind and Root.members()[target] is GridStudy:
+    if target == "grid":
         print(EXAMPLE, end="")
         return
-    print(
-        f"{target}{f' (paper {study.paper})' if study.paper else ''}: {(study.__doc__ or '').strip().splitlines()[0]}"
-    )
-    for name, words in study.scales.items():
-        print(f"  {name}: {words}")
-    entries = study.entries(scale, seeds)
-    names = label_names(entries)
-    print(f"\n{len({e.cell.digest() for e in entries})} cells at {scale}:")
-    print_table([*names, "seeds"], [[*key, len(group)] for key, group in by_labels(entries).items()])
+    print(f"{target}{f' ({study.paper})' if study.paper else ''}: {study.about}")
+    for name in SCALES:
+        print(f"  {name}: {study.words(name)}")
+    cases = study.tasks(scale, seeds)
+    print(f"\n{len({c.task.digest() for c in cases})} tasks at {scale}:")
+    rows = [[*key, len(group)] for key, group in by_labels(cases).items()]
+    print_table([*label_names(cases), "seeds"], rows)
 
 
 @app.command()
@@ -93,14 +89,14 @@ def run(
     engine_set: EngineSet = None,
     store: Folder = STUDIES,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="LABEL=VALUE", help="These cells alone; can be repeated.")
+        list[str] | None, typer.Option("--only", metavar="LABEL=VALUE", help="These tasks alone; can be repeated.")
     ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Compute failed cells again.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the cells and the time they will take.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No estimate, no progress.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Compute failed tasks again.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the tasks, and the time they will take.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     plugin: Plugin = None,
 ) -> None:
-    """Compute the cells that have no record yet, then say what they show. Stopped, it goes on where it was.
+    """Compute the tasks that have no record yet, then print what they show. Stopped, it goes on where it was.
 
     [bold]hatchel study run recurd-table2 --scale laptop --dry-run[/]
 
@@ -108,29 +104,28 @@ def run(
 
     [bold]hatchel study run mine.yaml --engine dask://scheduler:8786[/]
 
-    Exit code 1 where a cell failed; 130 after Ctrl-C.
+    Exit code 1 where a task failed; 130 after Ctrl-C.
     """
     from hatchel.cli.printing import print_summary
     from hatchel.cli.tune import engine_from
-    from hatchel.studies.grid_file import name_of
-    from hatchel.study.progress import watched
-    from hatchel.study.runner import run_cells
+    from hatchel.study.progress import shown
+    from hatchel.study.runner import forecast, run_tasks
     from hatchel.study.store import Store
-    from hatchel.study.study import chosen_of
+    from hatchel.study.study import chosen
 
     study = _study(target, plugin)
-    entries = study.entries(scale, seeds)
-    chosen = chosen_of(entries, only or ())
-    cells = [entry.cell for entry in chosen]
+    cases = study.tasks(scale, seeds)
+    some = chosen(cases, only or ())
+    tasks = [case.task for case in some]
     kept, where = Store(store), engine_from(engine, workers, engine_set)
     if dry_run:
-        _rehearse(chosen, kept, where)
+        _dry_run(some, kept, where)
         return
     where.ready()
-    _load_data(chosen)
-    kept.create().write_study(name_of(study), scale, entries)
+    _load_data(some)
+    kept.create().write_study(study.name, scale, cases)
     if not quiet and scale != "smoke":
-        print(_estimated(chosen, kept, where), file=sys.stderr)
+        print(forecast(tasks, kept, where).text(), file=sys.stderr)
     more = {
         "--engine": [engine] * (engine != "local"),
         "--workers": [str(workers)] * (workers > 0),
@@ -141,16 +136,16 @@ def run(
     again = _command("run", target, scale, seeds, store, more)
     try:
         if quiet:
-            run_cells(cells, kept, where, retry=retry, plugins=plugin or ())
+            run_tasks(tasks, kept, where, retry=retry, plugins=plugin or ())
         else:
-            with watched() as tell:
-                run_cells(cells, kept, where, retry=retry, plugins=plugin or (), tell=tell)
+            with shown() as on_progress:
+                run_tasks(tasks, kept, where, retry=retry, plugins=plugin or (), on_progress=on_progress)
     except KeyboardInterrupt:
-        done = sum(kept.status(cell.digest()) == "done" for cell in cells)
-        print(f"Stopped with {done} of {len(cells)} cells done. To go on: {again}", file=sys.stderr)
+        done = sum(kept.status(task.digest()) == "done" for task in tasks)
+        print(f"Stopped with {done} of {len(tasks)} tasks done. To go on: {again}", file=sys.stderr)
         raise typer.Exit(130) from None
     failed = print_summary(
-        study, entries, kept, scale, _command("report", target, scale, seeds, store), f"{again} --retry"
+        study, cases, kept, scale, _command("report", target, scale, seeds, store), f"{again} --retry"
     )
     if failed:
         raise typer.Exit(1)
@@ -160,19 +155,18 @@ def run(
 def status(
     target: Target, scale: ScaleName = "laptop", seeds: Seeds = None, store: Folder = STUDIES, plugin: Plugin = None
 ) -> None:
-    """How many cells of a study are done, running, failed or waiting, and why some failed."""
-    from hatchel.cli.printing import by_labels, failures, label_names, print_table, status_of
+    """How many tasks of a study are done, running, failed or waiting, and why some failed."""
+    from hatchel.cli import printing
     from hatchel.study.store import Store
 
-    entries, kept = _study(target, plugin).entries(scale, seeds), Store(store)
-    names = label_names(entries)
+    cases, kept = _study(target, plugin).tasks(scale, seeds), Store(store)
     states = ("done", "running", "failed", "waiting")
     rows: list[list[Any]] = []
-    for key, group in by_labels(entries).items():
-        found = [status_of(kept, entry.cell) for entry in group]
+    for key, group in printing.by_labels(cases).items():
+        found = [printing.status_of(kept, case.task) for case in group]
         rows.append([*key, *(found.count(state) or "" for state in states)])
-    print_table([*names, *states], rows)
-    for line in failures(entries, kept):
+    printing.print_table([*printing.label_names(cases), *states], rows)
+    for line in printing.failures(cases, kept):
         print(line)
 
 
@@ -190,19 +184,18 @@ def report(
     """Write a page about a study from its records alone: tables, claims, figures, the paper's numbers beside ours."""
     from hatchel.cli.printing import failures
     from hatchel.core.errors import HatchelError
-    from hatchel.studies.grid_file import name_of
     from hatchel.study.report import write_report
     from hatchel.study.store import Store
 
     study, kept = _study(target, plugin), Store(store)
-    entries = study.entries(scale, seeds)
-    rows = kept.rows(entries)
-    if not rows:
+    cases = study.tasks(scale, seeds)
+    frame = kept.frame_of(cases, study.name, scale)
+    if not len(frame):
         todo = _command("run", target, scale, seeds, store)
-        raise HatchelError(f"{target}: no cell is done at {scale} in {store}; first: {todo}")
-    machines = dict.fromkeys(str(kept.record(row.digest).get("machine", "")) for row in rows)
-    folder = out or store / "reports" / f"{name_of(study)}-{scale}"
-    print(f"Report: {write_report(study, rows, scale, folder, failures(entries, kept), '; '.join(machines))}")
+        raise HatchelError(f"{target}: no task is done at {scale} in {store}; first: {todo}")
+    machines = dict.fromkeys(str(kept.record(digest).get("machine", "")) for digest in frame["task"].unique())
+    folder = out or store / "reports" / f"{study.name}-{scale}"
+    print(f"Report: {write_report(study, frame, scale, folder, failures(cases, kept), '; '.join(machines))}")
 
 
 app.command()(query)
@@ -212,36 +205,30 @@ app.command()(tune)
 
 def _study(target: str, plugin: list[Path] | None) -> Study:
     from hatchel.cli.assignments import load_plugins
-    from hatchel.studies.grid_file import read_study
+    from hatchel.study.study import Study
 
     load_plugins(plugin)
-    return read_study(target)
+    return Study.load(target)
 
 
-def _load_data(entries: list[Entry]) -> None:
+def _load_data(cases: list[Case]) -> None:
     """Files that are missing are missed before anything is computed; what is built in needs none."""
-    sources = [source for entry in entries for source in entry.cell.sources()]
+    sources = [source for case in cases for source in case.task.sources()]
     for source in {source.digest(): source for source in sources}.values():
         if not source.built_in:
             source.load()
 
 
-def _estimated(entries: list[Entry], kept: Any, engine: Engine) -> str:
-    from hatchel.study.estimate import estimate
-
-    found = estimate([entry.cell for entry in entries], kept, engine)
-    return "\n".join([found.text(), *(f"cannot be computed: {fault}" for fault in found.faults)])
-
-
-def _rehearse(entries: list[Entry], kept: Any, engine: Engine) -> None:
+def _dry_run(cases: list[Case], kept: Store, engine: Engine) -> None:
     from hatchel.cli.printing import label_names, print_table, status_of
+    from hatchel.study.runner import forecast
 
-    names = label_names(entries)
+    names = label_names(cases)
     rows = [
-        [*(e.labels.get(n, "") for n in names), e.cell.seed, e.cell.digest(), status_of(kept, e.cell)] for e in entries
+        [*(c.labels.get(n, "") for n in names), c.task.seed, c.task.digest(), status_of(kept, c.task)] for c in cases
     ]
-    print_table([*names, "seed", "cell", "state"], rows)
-    print(_estimated(entries, kept, engine))
+    print_table([*names, "seed", "task", "state"], rows)
+    print(forecast([c.task for c in cases], kept, engine).text())
 
 
 def _command(

@@ -19,7 +19,7 @@ SHOWN = 5
 
 
 def tune(
-    preset: Annotated[str, typer.Argument(help="A method of `hatchel list methods`.")],
+    method: Annotated[str, typer.Argument(help="A method of `hatchel list methods`.")],
     assignments: Annotated[
         list[str],
         typer.Argument(
@@ -36,7 +36,7 @@ def tune(
     direction: Annotated[
         Literal["minimize", "maximize"] | None, typer.Option(help="Instead of what the metric says of itself.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the search; the runs have seeds 0, 1, ...")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the search; the runs have seeds 0, 1, ...")] = 0,
     engine: EngineName = "local",
     workers: Workers = 0,
     engine_set: EngineSet = None,
@@ -49,7 +49,7 @@ def tune(
 
     [bold]hatchel study tune factor_vae gamma=[5,10,20,40] data=./photos --metric udr --seeds 4[/]   without factors
 
-    Every trial is cells of the store: a point that was computed before, here or in a study, costs nothing.
+    Every trial is tasks of the store: a point that was computed before, here or in a study, costs nothing.
     """
     from hatchel.cli.assignments import load_plugins, parse
     from hatchel.cli.printing import print_table
@@ -57,15 +57,16 @@ def tune(
     from hatchel.data.source import Source
     from hatchel.study.space import dimension
     from hatchel.study.store import Store
+    from hatchel.study.table import shown
     from hatchel.study.tune import Search, Tuning
 
     load_plugins(plugin)
-    found = [(text, dimension(preset, text)) for text in assignments]
+    found = [(text, dimension(method, text)) for text in assignments]
     stays = [text for text, space in found if space is None]
     fixed = parse(stays)
     data = from_dict(Source, fixed.pop("data", "dsprites"), "data")
     space = tuple(space for _, space in found if space is not None)
-    tuning = Tuning(preset, data, space, metric, fixed, seeds, items, direction, seed)
+    tuning = Tuning(method, data, space, metric, fixed, seeds, items, direction, seed)
     where = engine_from(engine, workers, engine_set)
     where.ready()
     if not data.built_in:
@@ -78,14 +79,14 @@ def tune(
     fields = [d.field for d in space]
     better = "lower" if tuning.way == "minimize" else "higher"
     print(f"\n{metric} ({better} is better), mean over {seeds} seed{'s' * (seeds > 1)}, {len(best)} points:")
-    rows = [[t.number, *(_text(t.point[f]) for f in fields), t.found.text(4)] for t in best[:SHOWN]]
+    rows = [[t.number, *(_text(t.point[f]) for f in fields), shown(t.found, 4)] for t in best[:SHOWN]]
     print_table(["trial", *fields, f"{metric} [95 % over seeds]" if seeds > 1 else metric], rows)
     print(
         f"\n{metric} was what the points were chosen by, at these very seeds: the best value is a picked one, and too "
         "good as an estimate. Compare methods with other seeds or another metric."
     )
     chosen = [f"{k}={_text(v)}" for k, v in best[0].point.items()]
-    command = shlex.join(["hatchel", "train", preset, *stays, *chosen, f"seed={seeds}"])
+    command = shlex.join(["hatchel", "train", method, *stays, *chosen, f"seed={seeds}"])
     print(f"To train the best with a new seed: {command}")
     runs = {s: tuning.run(best[0].point).with_fields(seed=s) for s in range(seeds)}
     print(f"Its runs: {', '.join(str(store / 'runs' / f'{r.name}-{r.digest()}') for r in runs.values())}")

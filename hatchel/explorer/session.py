@@ -151,7 +151,7 @@ class Session:
     def pick(self, item: int) -> dict[str, Any]:
         """An item of the data and its codes."""
         own = self.picture(item)[None]
-        inputs = [self._for_run(own, explored.run)[0] for explored in self.runs]
+        inputs = [self.for_run(own, explored.run)[0] for explored in self.runs]
         return {"item": item, "shown": self._shown(item), **self._encoded(inputs)}
 
     def upload(self, content: bytes) -> dict[str, Any]:
@@ -199,7 +199,7 @@ class Session:
         parts: list[list[tuple[Codes, Codes]]] = [[] for _ in range(run.levels)]
         with progress("encoding", len(self.items)) as advance:
             for start in range(0, len(self.items), CHUNK):
-                own = self._for_run(self._take(self.items[start : start + CHUNK]), run)
+                own = self.for_run(self._take(self.items[start : start + CHUNK]), run)
                 for level, part in enumerate(parts):
                     part.append(run.posterior(own, level))
                 advance(len(own))
@@ -220,7 +220,7 @@ class Session:
     def _probe(self, mean: Codes) -> Probe:
         factors, space = self.data.factors(self.items), self.data.space
         try:
-            return Probe(mean, factors, names=space and space.names, continuous=False if space else None)
+            return Probe(mean, factors, names=space.names if space else None, continuous=False if space else None)
         except HatchelError:  # too few items to count their factors: the sliders then go without their names
             return Probe(mean)
 
@@ -231,7 +231,7 @@ class Session:
         centre, scale = units(self.first)
         return self.data.items(numbers) * scale + centre
 
-    def _for_run(self, items: Items, run: TrainedRun) -> Items:
+    def for_run(self, items: Items, run: TrainedRun) -> Items:
         """The same items in the size and colours of another run."""
         if run.shape == self.first.shape:
             return items

@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.core.spec import Count
+from hatchel.core.spec import Count, local
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Labels
 from hatchel.metrics.intervals import Bootstrap
 from hatchel.metrics.interventions import SameValue, fixed_factors
-from hatchel.metrics.linear import logistic_regression
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
+from hatchel.metrics.solvers import Engine
+from hatchel.metrics.solvers.logistic import logistic_regression
 
 
 class BetaVAEScore(Metric):
@@ -36,14 +37,16 @@ class BetaVAEScore(Metric):
     "Pairs per point."
     points: tuple[Count, Count] = (10_000, 5_000)
     "Training and test points."
+    engine: Engine = local(default="hatchel")
+    "Of the regression: our own, or scikit-learn's."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         if len(probe.varying) == 1:
             return self.result(probe, 1.0, parts={"train": 1.0}, notes=["one factor only: nothing to tell apart"])
         (train, train_labels), (test, test_labels) = (self._points(probe, count, rng) for count in self.points)
-        model = logistic_regression(train, train_labels, tolerance=1e-4)
-        fitted, fresh = model.score(train, train_labels), model.score(test, test_labels)
-        return self.result(probe, fresh, parts={"train": float(fitted)})
+        model = logistic_regression(train, train_labels, engine=self.engine)
+        fitted, fresh = (float((model.predict(x) == y).mean()) for x, y in ((train, train_labels), (test, test_labels)))
+        return self.result(probe, fresh, parts={"train": fitted})
 
     def _points(self, probe: Probe, points: int, rng: np.random.Generator) -> tuple[Float, Labels]:
         features: list[Float] = []

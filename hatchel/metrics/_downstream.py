@@ -10,12 +10,12 @@ from hatchel.core.spec import Count, Share, local
 from hatchel.metrics.information import Float, standardised
 from hatchel.metrics.inputs import Labels
 from hatchel.metrics.intervals import Bootstrap
-from hatchel.metrics.linear import logistic_regression
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 from hatchel.metrics.solvers import Engine
 from hatchel.metrics.solvers.boosting import boost
+from hatchel.metrics.solvers.logistic import logistic_regression
 
 
 class Downstream(Metric):
@@ -40,7 +40,7 @@ class Downstream(Metric):
     share: Share | None = None
     "Labelled rows as a share of the training rows, in place of `labels`."
     engine: Engine = local(default="hatchel")
-    "Of the boosted trees: our own, or scikit-learn's."
+    "Our own regression and boosted trees, or scikit-learn's."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         count = len(probe.train)
@@ -64,4 +64,4 @@ class Downstream(Metric):
             build: Any = GradientBoostingClassifier
             seed = int(rng.integers(2**31))
             return [build(random_state=seed).fit(codes, column).predict(test) for column in labels]
-        return [logistic_regression(codes, column).predict(test) for column in labels]
+        return [logistic_regression(codes, column, engine=self.engine).predict(test) for column in labels]

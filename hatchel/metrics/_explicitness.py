@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from hatchel.core.spec import Positive
+from hatchel.core.spec import Positive, local
 from hatchel.metrics.information import Float, standardised
 from hatchel.metrics.inputs import Labels
 from hatchel.metrics.intervals import Subsampling
-from hatchel.metrics.linear import logistic_regression
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
+from hatchel.metrics.solvers import Engine
+from hatchel.metrics.solvers.logistic import logistic_regression
 
 
 class Explicitness(Metric):
@@ -35,6 +36,8 @@ class Explicitness(Metric):
     "Inverse strength of the penalty on the weights."
     chance_at_zero: bool = False
     "2 AUC - 1, as in the paper's figures, in place of the AUC that the reference protocol reports."
+    engine: Engine = local(default="hatchel")
+    "Of the regression: our own, or scikit-learn's."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         fitted = probe.codes[probe.train]
@@ -43,7 +46,7 @@ class Explicitness(Metric):
         parts: dict[str, float] = {}
         for k in probe.varying:
             seen, labels = np.unique(probe.classes[probe.train, k], return_inverse=True)
-            model = logistic_regression(train, labels, self.c)
+            model = logistic_regression(train, labels, self.c, engine=self.engine)
             truth = probe.classes[probe.test, k]
             numbers = np.searchsorted(seen, truth)  # a class that no training row has is nobody's own
             numbers = np.where(seen[np.minimum(numbers, len(seen) - 1)] == truth, numbers, -1)

@@ -10,11 +10,11 @@ from hatchel.core.spec import Count, Share, local
 from hatchel.metrics.information import Float, entropies, standardised
 from hatchel.metrics.inputs import Labels
 from hatchel.metrics.intervals import Subsampling
-from hatchel.metrics.linear import logistic_regression
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 from hatchel.metrics.solvers import Engine
+from hatchel.metrics.solvers.logistic import logistic_regression
 from hatchel.metrics.solvers.neighbours import neighbour_information
 
 
@@ -43,7 +43,7 @@ class InfoMEC(Metric, kind="infomec"):
     pruning: Share = 0.05
     "A latent is left out if its range is at most this share of the largest one."
     engine: Engine = local(default="hatchel")
-    "Of the nearest neighbours: our own, or scikit-learn's."
+    "Of the nearest neighbours and the regression: our own, or scikit-learn's."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         used, codes = probe.varying, probe.codes[probe.train]
@@ -54,7 +54,7 @@ class InfoMEC(Metric, kind="infomec"):
         nmi[active] = self._information(codes[:, active], labels, rng)
         nmi /= np.maximum(entropies(labels), np.finfo(float).tiny)
         pruned = nmi[active]
-        explicit = {probe.names[k]: _explicit(codes, labels[:, i]) for i, k in enumerate(used)}
+        explicit = {probe.names[k]: _explicit(codes, labels[:, i], self.engine) for i, k in enumerate(used)}
         parts = {
             "infom": _concentrated(pruned[pruned.sum(axis=1) > 0]),
             "infoe": float(np.mean(list(explicit.values()))),
@@ -95,13 +95,13 @@ def _concentrated(nmi: Float) -> float:
     return float((share.mean() - 1 / columns) / (1 - 1 / columns)) if rows else 0.0
 
 
-def _explicit(codes: Float, labels: Labels) -> float:
+def _explicit(codes: Float, labels: Labels, engine: Engine) -> float:
     """1 - mean surprise / log K: class weights make every class as likely, so log K is the surprise without z."""
     seen, numbers = np.unique(labels, return_inverse=True)
     if len(seen) < 2:
         return 0.0
     standard = standardised(codes)[:, codes.std(axis=0) > 0]
-    model = logistic_regression(standard, numbers, np.inf, balanced=True, tolerance=1e-5)
+    model = logistic_regression(standard, numbers, np.inf, balanced=True, engine=engine)
     probabilities = model.predict_proba(standard)
     own = np.maximum(probabilities[np.arange(len(numbers)), numbers], np.finfo(np.float64).eps)
     return float(1 + np.log(own).mean() / np.log(len(seen)))

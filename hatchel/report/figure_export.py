@@ -9,7 +9,6 @@ from pathlib import Path
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import writable_folder, write_text
 from hatchel.report.animation import animations, write_animation
-from hatchel.report.comparison import Comparison
 from hatchel.report.findings import Findings
 from hatchel.report.panels.panel import DrawnPanel
 from hatchel.report.style import png, standalone_svg
@@ -40,16 +39,6 @@ def write_animations(folder: Path, found: Findings, prefix: str = "") -> list[Pa
         return []
     made = animations(found, found.dimensions)
     return [p for name, frames in made.items() for p in write_animation(folder / file_name(f"{prefix} {name}"), frames)]
-
-
-def write_all_animations(folder: Path, comparison: Comparison) -> list[Path]:
-    """Those of every run, by its label and seed."""
-    return [
-        path
-        for group in comparison.groups
-        for found in group.members
-        for path in write_animations(folder, found, f"{group.label} seed {found.run.spec.seed}")
-    ]
 
 
 def file_name(name: str) -> str:

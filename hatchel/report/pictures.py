@@ -31,10 +31,10 @@ ROWS = 12
 
 def reconstructed(found: Findings, count: int = SHOWN, seed: int = 0) -> Images:
     """Originals above, what comes back through the mean code below, level by level: (1 + levels, n, H, W, C)."""
-    items = found.encoded.items
-    chosen = np.random.default_rng(seed).choice(items, min(count, len(items)), replace=False)
-    originals = found.run.data.images(chosen)
-    back = [to_bytes(found.run.reconstruct(originals, level)) for level in range(found.run.levels)]
+    encoded, run = found.encoded, found.run
+    rows = np.random.default_rng(seed).choice(len(encoded.items), min(count, len(encoded.items)), replace=False)
+    originals = run.data.images(encoded.items[rows])
+    back = [to_bytes(run.decode(codes.mean[rows], level)) for level, codes in enumerate(encoded.levels)]
     return np.stack([originals, *back])
 
 

@@ -1,1 +1,1 @@
-"""The papers' tables and figures: one file a study."""
+"""The five papers' tables and figures as studies, one file for each paper (two where it has many)."""

@@ -1,30 +1,29 @@
-"""RecurD, Table 10: parameters, multiplications, and time."""
+"""RecurD (Chen et al. 2022), Table 10: parameters, multiplications, and time."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 
 from hatchel.core.memory import keep_memory
 from hatchel.data.dsprites import DSprites
-from hatchel.methods.method import preset
-from hatchel.studies.recurd_table2 import RecurDTable2
-from hatchel.study.cell import Cell, Place, Record
-from hatchel.study.cells.reached import Reached
-from hatchel.study.cells.trained import Trained
-from hatchel.study.claims import lower
-from hatchel.study.rows import measured, where
-from hatchel.study.store import Entry, Row
-from hatchel.study.study import Claim, Scale, Study
+from hatchel.methods.resolve import resolve
+from hatchel.studies.recurd import table2_grid
+from hatchel.studies.tasks.reached import Reached
+from hatchel.study.claims import Claim, lower
+from hatchel.study.frame import Frame, estimate, select
+from hatchel.study.grid import Grid, Scale
+from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
+from hatchel.study.task import Case, Result, Task, Workspace
+from hatchel.study.trained import Trained
 from hatchel.training.cost import cost
-from hatchel.training.spec import RunSpec, build, fitted
+from hatchel.training.spec import RunSpec
 
-COUNTED = "64 px, 3 channels, MINE of 32 units on pooled features; counted in full, the time of this machine. Trained:"
-METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "beta-VAE": ("recurd", {"depth": 0, "l2": 0}),
     "FactorVAE": ("factor_vae", {}),
     "RecurD-1 without MINE": ("recurd", {"depth": 1, "l2": 0}),
@@ -44,7 +43,7 @@ PAPER_SECONDS = {"beta-VAE": 32.5251, "FactorVAE": 40.6231, "RecurD-1 shared MIN
 """To beta-VAE's error on 3DShapes, on the paper's machine; its RecurD-1 has specific MINEs."""
 
 
-class Costed(Cell):
+class Costed(Task):
     """What a run costs by itself: counted, and timed for encoding."""
 
     run: RunSpec
@@ -53,16 +52,14 @@ class Costed(Cell):
     """Of its images of 64 pixels: the paper's are coloured."""
 
     def trainings(self) -> tuple[RunSpec, ...]:
-        """None."""
         return ()
 
-    def compute(self, place: Place) -> Record:
-        """Millions of parameters and of multiplications an image; milliseconds to encode 64 images."""
+    def compute(self, workspace: Workspace) -> Result:
         keep_memory()
         shape = (self.channels, 64, 64)
-        spec = fitted(self.run, shape)
+        spec = self.run.fit_to_shape(shape)
         found = cost(spec, shape)
-        model = build(spec, shape).model.eval().to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
+        model = spec.build(shape).model.eval().to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
         x = torch.zeros(64, *shape).contiguous(memory_format=torch.channels_last)
         times: list[float] = []
         with torch.inference_mode():
@@ -70,7 +67,7 @@ class Costed(Cell):
                 begin = time.perf_counter()
                 model.encode(x)
                 times.append(time.perf_counter() - begin)
-        return Record(
+        return Result(
             {
                 "parameters": sum(found.parameters.values()) / 1e6,
                 "critic parameters": found.parameters["objective"] / 1e6,
@@ -82,63 +79,75 @@ class Costed(Cell):
         )
 
 
-class RecurDCost(Study, kind="recurd-cost"):
-    """Parameters, MACs, encoding time, and time to beta-VAE's error of beta-VAE, FactorVAE and RecurD."""
-
-    paper = "Chen et al. 2022, Table 10"
-    scales = {
-        scale: f"{COUNTED} {words}; the runs of recurd-table2 on its first data"
-        for scale, words in RecurDTable2.scales.items()
+def cost_grid(scale: Scale) -> Grid:
+    """What is counted, and what is trained: the runs of recurd-table2 on its first data."""
+    table2 = table2_grid(scale)
+    runs = {
+        str(c.labels["method"]): c.task.run
+        for c in table2.cases
+        if c.labels["data"] == "dSprites" and isinstance(c.task, Trained)
     }
+    counted = [
+        Case({"method": label, "what": "counted"}, Costed(0, resolve(method, DSprites(), fields)))
+        for label, (method, fields) in METHODS.items()
+    ]
+    trained = [
+        Case({"method": TRAINED[label], "what": "trained"}, Reached(0, run, runs["beta-VAE 4"]))
+        for label, run in runs.items()
+        if label in TRAINED
+    ]
+    note = (
+        "counted in full at 64 px and 3 channels, MINE of 32 units on pooled features, the time of this machine; "
+        "trained: the runs of recurd-table2 on its first data"
+    )
+    return Grid((*counted, *trained), table2.seeds, note)
 
-    def entries(self, scale: Scale, seeds: int | None = None) -> list[Entry]:
-        """What is counted, and what is trained."""
-        table2 = [e for e in RecurDTable2().entries(scale, seeds) if e.labels["data"] == "dSprites"]
-        runs = {(e.labels["method"], e.cell.seed): e.cell.run for e in table2 if isinstance(e.cell, Trained)}
-        data = DSprites()
-        return [
-            Entry({"method": name, "what": "counted"}, Costed(seed, preset(method, data=data, **symbols)))
-            for name, (method, symbols) in METHODS.items()
-            for seed in sorted({seed for _, seed in runs})
-        ] + [
-            Entry({"method": TRAINED[label], "what": "trained"}, Reached(seed, run, runs["beta-VAE 4", seed]))
-            for (label, seed), run in runs.items()
-            if label in TRAINED
-        ]
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
-        """As the paper's; its MACs are for a batch whose size it does not print, ours for one image and for 64."""
-        reached = (
-            Column("steps", "steps to beta-VAE's error", digits=0),
-            Column("seconds", "seconds", {(k,): v for k, v in PAPER_SECONDS.items()}, 0),
-            Column("milliseconds a step", "milliseconds a step", digits=0),
-            Column("error", "error at the end (nats)", digits=2),
-        )
-        columns = (
-            Column("parameters", "parameters (M)", {(k,): v for k, v in PAPER.items()}),
-            Column("critic parameters", "of which critics (M)"),
-            Column("macs", "MACs an image (M)", digits=1),
-            Column("encoder macs", "of which encoder (M)", digits=1),
-            Column("batch macs", "MACs of 64 images (G)", {(k,): v for k, v in PAPER_MACS.items()}),
-            Column("encoding", "encoding 64 images (ms)", digits=1),
-        )
-        kinds = (("counted", "Cost", columns), ("trained", "Training until it reconstructs as beta-VAE does", reached))
-        return [
-            table(title, chosen, ("method",), shown)
-            for what, title, shown in kinds
-            if (chosen := where(rows, what=what))
-        ]
+def cost_tables(frame: Frame) -> list[Table]:
+    """As the paper's; its MACs are for a batch whose size it does not print, ours for one image and for 64."""
+    reached = (
+        Column("steps", "steps to beta-VAE's error", digits=0),
+        Column("seconds", "seconds", {(k,): v for k, v in PAPER_SECONDS.items()}, 0),
+        Column("milliseconds a step", "milliseconds a step", digits=0),
+        Column("error", "error at the end (nats)", digits=2),
+    )
+    columns = (
+        Column("parameters", "parameters (M)", {(k,): v for k, v in PAPER.items()}),
+        Column("critic parameters", "of which critics (M)"),
+        Column("macs", "MACs an image (M)", digits=1),
+        Column("encoder macs", "of which encoder (M)", digits=1),
+        Column("batch macs", "MACs of 64 images (G)", {(k,): v for k, v in PAPER_MACS.items()}),
+        Column("encoding", "encoding 64 images (ms)", digits=1),
+    )
+    kinds = (("counted", "Cost", columns), ("trained", "Training until it reconstructs as beta-VAE does", reached))
+    return [
+        table(title, chosen, ("method",), shown)
+        for what, title, shown in kinds
+        if len(chosen := select(frame, what=what))
+    ]
 
-    def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """Section 6.5: RecurD needs fewer parameters than FactorVAE."""
-        counted, trained = (where(rows, what=what) for what in ("counted", "trained"))
-        own, other = (measured(where(counted, method=m), "parameters") for m in ("RecurD-1 shared MINE", "FactorVAE"))
-        result: list[Claim] = []
-        if own and other:
-            text = "RecurD-1 has fewer parameters than FactorVAE with its discriminator."
-            result.append(Claim(text, own.value < other.value, f"{own.value:.3f} M against {other.value:.3f} M"))
-        for value in ("steps", "seconds"):
-            text = f"RecurD-1 reaches beta-VAE's error in fewer {value} than beta-VAE does."
-            first, second = (where(trained, method=m) for m in ("RecurD-1 shared MINE", "beta-VAE"))
-            result.append(lower(text, first, second, value))
-        return result
+
+def cost_claims(frame: Frame) -> list[Claim]:
+    """Section 6.5: RecurD needs fewer parameters than FactorVAE."""
+    counted, trained = (select(frame, what=what) for what in ("counted", "trained"))
+    own, other = (estimate(select(counted, method=m), "parameters") for m in ("RecurD-1 shared MINE", "FactorVAE"))
+    result: list[Claim] = []
+    if own and other:
+        text = "RecurD-1 has fewer parameters than FactorVAE with its discriminator."
+        result.append(Claim(text, own.value < other.value, f"{own.value:.3f} M against {other.value:.3f} M"))
+    for value in ("steps", "seconds"):
+        text = f"RecurD-1 reaches beta-VAE's error in fewer {value} than beta-VAE does."
+        first, second = (select(trained, method=m) for m in ("RecurD-1 shared MINE", "beta-VAE"))
+        result.append(lower(text, first, second, value))
+    return result
+
+
+register(Study(
+    name="recurd-cost",
+    about="Parameters, MACs, encoding time, and time to beta-VAE's error of beta-VAE, FactorVAE and RecurD.",
+    paper="Chen et al. 2022, Table 10",
+    grid=cost_grid,
+    tables=cost_tables,
+    figures=lambda frame: {},
+    claims=cost_claims,
+))  # fmt: skip

@@ -1,1 +1,1 @@
-"""Studies: cells of a grid, computed once each by any engine, and what is said about them."""
+"""Studies: a grid of tasks, computed once each by any engine; their results as one frame, and what is made of it."""

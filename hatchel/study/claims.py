@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from hatchel.metrics.statistics import over_seeds, paired_difference
-from hatchel.study.rows import Measured, measured, paired
-from hatchel.study.store import Row
-from hatchel.study.study import Claim
+from hatchel.study.frame import Frame, estimate, paired
+from hatchel.study.statistics import over_seeds, paired_difference
+from hatchel.study.table import shown
 
-NOTHING = "no cells"
+NOTHING = "not run"
 """The evidence where nothing was computed."""
 ENOUGH = 3
 """Seeds without which nothing is decided: the bootstrap of two values knows only these two."""
 
 
-def higher(text: str, first: Sequence[Row], second: Sequence[Row], value: str, beside: str | None = None) -> Claim:
+@dataclass(frozen=True)
+class Claim:
+    """Something a paper says, and whether it was seen here."""
+
+    text: str
+    """What should be so."""
+    holds: bool | None
+    """None where the tasks do not decide it."""
+    evidence: str
+    """The numbers, with their intervals."""
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        return {True: "holds", False: "does not hold", None: "undecided"}[self.holds]
+
+
+def higher(text: str, first: Frame, second: Frame, value: str, beside: str | None = None) -> Claim:
     """`value` of the first is above that of the second (or above its `beside`), seed by seed.
 
     It holds, or does not, where the 95 % interval of the mean difference leaves out 0; else it is undecided, as it is
@@ -24,12 +41,12 @@ def higher(text: str, first: Sequence[Row], second: Sequence[Row], value: str, b
     return _decided(text, first, second, value, beside or value, lambda low, high: low > 0, lambda low, high: high < 0)
 
 
-def lower(text: str, first: Sequence[Row], second: Sequence[Row], value: str, beside: str | None = None) -> Claim:
+def lower(text: str, first: Frame, second: Frame, value: str, beside: str | None = None) -> Claim:
     """The other way round."""
     return _decided(text, first, second, value, beside or value, lambda low, high: high < 0, lambda low, high: low > 0)
 
 
-def near(text: str, first: Sequence[Row], second: Sequence[Row], value: str, beside: str, within: float) -> Claim:
+def near(text: str, first: Frame, second: Frame, value: str, beside: str, within: float) -> Claim:
     """`value` of the first differs by at most `within` from the second's `beside`, seed by seed."""
     return _decided(
         text, first, second, value, beside,
@@ -67,15 +84,14 @@ def inside(text: str, values: Sequence[float], low: float, high: float) -> Claim
     if len(values) < ENOUGH:
         return Claim(text, None, f"{', '.join(f'{v:.3g}' for v in values)}; {count}, too few to decide")
     found = over_seeds(values)
-    least, most = found.interval.low, found.interval.high
-    holds = True if low <= least and most <= high else False if most < low or least > high else None
-    return Claim(text, holds, f"{found.value:.3g} [{least:.3g}, {most:.3g}] over {count}")
+    holds = True if low <= found.low and found.high <= high else False if found.high < low or found.low > high else None
+    return Claim(text, holds, f"{found.value:.3g} [{found.low:.3g}, {found.high:.3g}] over {count}")
 
 
 def _decided(
     text: str,
-    first: Sequence[Row],
-    second: Sequence[Row],
+    first: Frame,
+    second: Frame,
     value: str,
     beside: str,
     holds: Callable[[float, float], bool],
@@ -84,15 +100,10 @@ def _decided(
     pairs = paired(first, second, value, beside)
     if not pairs:
         return Claim(text, None, NOTHING)
-    ours, theirs = measured(first, value), measured(second, beside)
-    shown = f"{_text(ours)} against {_text(theirs)}"
+    means = f"{shown(estimate(first, value))} against {shown(estimate(second, beside))}"
     if len(pairs) < ENOUGH:
-        return Claim(text, None, f"{shown}; {len(pairs)} seed{'s' if len(pairs) > 1 else ''}, too few to decide")
+        return Claim(text, None, f"{means}; {len(pairs)} seed{'s' if len(pairs) > 1 else ''}, too few to decide")
     found = paired_difference([a for a, _ in pairs], [b for _, b in pairs])
-    low, high = found.interval.low, found.interval.high
-    evidence = f"{shown}; difference {found.value:.3f} [{low:.3f}, {high:.3f}] over {len(pairs)} seeds"
-    return Claim(text, True if holds(low, high) else False if fails(low, high) else None, evidence)
-
-
-def _text(found: Measured | None) -> str:
-    return found.text() if found else "–"
+    evidence = f"{means}; difference {found.format(3)} over {len(pairs)} seeds"
+    outcome = True if holds(found.low, found.high) else False if fails(found.low, found.high) else None
+    return Claim(text, outcome, evidence)

@@ -1,87 +1,192 @@
-"""Comparison: the commonest study, methods side by side on the same data."""
+"""Comparison: several runs side by side, those that differ only in their seed taken together."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
 
-from hatchel.data.source import Source
-from hatchel.study.budget import Budget, sprites
-from hatchel.study.contrast import agreement, differences, joined, wins
-from hatchel.study.store import Entry, Label, Row
-from hatchel.study.study import Scale, Study
-from hatchel.study.table import Column, Table, table
+from hatchel.core.errors import HatchelError
+from hatchel.core.estimate import Estimate
+from hatchel.core.spec import to_dict
+from hatchel.evaluation.evaluation import ITEMS
+from hatchel.report.findings import Findings, analyse
+from hatchel.study import frame as frames
+from hatchel.study.claims import every, higher, lower
+from hatchel.study.frame import Frame
+from hatchel.training.run import TrainedRun
 
 
 @dataclass(frozen=True)
-class Variant:
-    """A line of the table: a method with its symbols, and where its run or its cell differs from the others'."""
+class Group:
+    """Runs of one method on the same data for as many steps, that differ in nothing but their seed."""
 
-    labels: Mapping[str, Label]
-    method: str
-    symbols: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    measure: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    data: Source | None = None
-
-
-class Comparison(Study, ABC):
-    """Trains every variant with every seed: a table of all columns, a box plot of each, one against another."""
-
-    budgets: ClassVar[Mapping[Scale, Budget]]
-    columns: ClassVar[tuple[Column, ...]]
-    """What the table shows."""
-    trade: ClassVar[tuple[str, str] | None] = ("reconstruction", "mig")
-    """Two values drawn against each other; the second is the score by which methods are held against each other."""
-    contrast: ClassVar[str] = "method"
-    """The label whose values are held against its first."""
-
-    @abstractmethod
-    def variants(self, scale: Scale) -> list[Variant]:
-        """The lines of the table."""
-
-    def entries(self, scale: Scale, seeds: int | None = None) -> list[Entry]:
-        """Each variant, each seed."""
-        result: list[Entry] = []
-        for v in self.variants(scale):
-            source = v.data or sprites(scale)
-            cells = self.budgets[scale].cells(
-                v.method, source, seeds, symbols=v.symbols, fields=v.fields, measure=v.measure
-            )
-            result += [Entry(v.labels, cell) for cell in cells]
-        return result
-
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
-        """One, by all labels; then each method less the first."""
-        by = list(dict.fromkeys(label for row in rows for label in row.labels))
-        found = differences(rows, self.contrast, self.columns, self.score)
-        return [table(self.title(), rows, by, self.columns), *([found] if found else [])]
+    label: str
+    members: tuple[Findings, ...]
 
     @property
-    def score(self) -> str:
-        """What methods are judged by."""
-        return self.trade[1] if self.trade else "mig"
+    def first(self) -> Findings:
+        """Of the smallest seed."""
+        return self.members[0]
 
-    def title(self) -> str:
-        """Over the table."""
-        return "Mean over seeds with a 95 % interval"
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Of its members."""
+        return tuple(f.run.spec.seed for f in self.members)
 
-    def figures(self, rows: Sequence[Row]) -> Mapping[str, Any]:
-        """A box plot for each column, the trade-off, who wins, and which scores agree."""
-        from hatchel.study import figures
+    @property
+    def fingerprint(self) -> str:
+        """Of the data: scores on different data say nothing about each other."""
+        return self.first.run.description.fingerprint
 
-        named = [Row({"": joined(r)}, r.seed, r.digest, r.values, r.details, r.seconds) for r in rows]
-        result: dict[str, Any] = {}
-        for column in self.columns:
-            if any(column.name in r.values for r in named):
-                published = {" · ".join(str(x) for x in key): value for key, value in column.published.items()}
-                result[column.heading] = figures.boxes(named, column.name, "", column.heading, published)
-        headings = {c.name: c.heading for c in self.columns}
-        if self.trade and all(any(t in r.values for r in named) for t in self.trade):
-            x, y = self.trade
-            shown = (headings.get(x, x), headings.get(y, y))
-            result[f"{shown[0]} against {shown[1]}"] = figures.scatter(named, x, y, "", shown)
-        result |= wins(rows, self.score, headings.get(self.score, self.score))
-        return result | agreement(rows, headings)
+
+@dataclass(frozen=True)
+class Comparison:
+    """What several runs have been found to be."""
+
+    groups: tuple[Group, ...]
+
+    @property
+    def one_data(self) -> bool:
+        """Whether all were trained on the same data."""
+        return len({g.fingerprint for g in self.groups}) == 1
+
+    @cached_property
+    def frame(self) -> Frame:
+        """Every score of every run, as that of a study with the labels `run` (the group) and `data`."""
+        return frames.build(
+            ({"run": group.label, "data": group.fingerprint}, found.run.spec.seed, _record(found))
+            for group in self.groups
+            for found in group.members
+        )
+
+
+def load_runs(folders: Sequence[Path], device: str = "auto") -> list[TrainedRun]:
+    """All runs with their data, or the first that cannot be had, by its folder; before anything is measured."""
+    runs: list[TrainedRun] = []
+    seen: dict[tuple[Any, ...], Path] = {}
+    for folder in folders:
+        try:
+            run = TrainedRun.load(folder, device)
+            key = (*_identity(run), run.spec.seed)
+            if key in seen:
+                raise HatchelError(f"{folder}: same configuration and seed as {seen[key]}; give one of them")
+            _ = run.data
+        except HatchelError as error:
+            raise error if str(folder) in str(error) else HatchelError(f"{folder}: {error}") from None
+        seen[key] = folder
+        runs.append(run)
+    return runs
+
+
+def compare(
+    runs: Sequence[TrainedRun],
+    *,
+    items: int = ITEMS,
+    seed: int = 0,
+    bootstrap: int | None = None,
+    log: Callable[[str], None] = lambda _: None,
+) -> Comparison:
+    """Analyse every run on the same items and take those together that differ only in their seed."""
+    found: list[Findings] = []
+    for number, run in enumerate(runs, 1):
+        log(f"{number}/{len(runs)}  {run.folder}")
+        found.append(analyse(run, items=items, seed=seed, bootstrap=bootstrap))
+    return grouped(found)
+
+
+def grouped(found: Sequence[Findings]) -> Comparison:
+    """Findings by what was trained, in the order in which they were given."""
+    groups: dict[tuple[Any, ...], list[Findings]] = {}
+    for one in found:
+        groups.setdefault(_identity(one.run), []).append(one)
+    members = [tuple(sorted(m, key=lambda f: f.run.spec.seed)) for m in groups.values()]
+    names = labels([m[0].run for m in members])
+    return Comparison(tuple(Group(name, m) for name, m in zip(names, members, strict=True)))
+
+
+def estimate(group: Frame, key: str) -> Estimate | None:
+    """A score of a group by its name in scores.json; None where a run of it does not have it.
+
+    One run has its interval over the items measured; several the mean over seeds with the interval over the runs.
+    """
+    found = group[group["name"] == key]
+    if not len(found) or len(found) < group["task"].nunique():
+        return None
+    if len(found) == 1:
+        return Estimate(*(float(found[c].iloc[0]) for c in ("value", "low", "high")), n=1)
+    return frames.estimate(group, key)
+
+
+def best(frame: Frame, key: str, lower_is_better: bool) -> list[str]:
+    """The runs that beat all others on the same data, by the rule of every claim: `higher` or `lower`, seed by seed."""
+    claim, marked = lower if lower_is_better else higher, list[str]()
+    for group in frames.groups(frame, "data").values():
+        members = {str(label): part for (label,), part in frames.groups(group, "run").items()}
+        for label, own in members.items():
+            rivals = {other: claim("", own, part, key) for other, part in members.items() if other != label}
+            marked += [label] if rivals and every("", rivals).holds else []
+    return marked
+
+
+def _record(found: Findings) -> dict[str, Any]:
+    scores = {**found.scores, **{fit.score.name: fit.score for fit in found.fits}}
+    intervals = {name: (s.interval.low, s.interval.high, s.n) for name, s in scores.items() if s.interval}
+    values = {name: score.value for name, score in scores.items()}
+    return {"digest": str(found.run.folder), "values": values, "intervals": intervals}
+
+
+def labels(runs: Sequence[TrainedRun]) -> list[str]:
+    """A short name for each: the method, and where that is not enough what differs, the data or the folder."""
+    names = [run.spec.name for run in runs]
+    fields = [flat(run) for run in runs]
+    result: list[str] = []
+    for name, run, own in zip(names, runs, fields, strict=True):
+        alike = [f for n, f in zip(names, fields, strict=True) if n == name]
+        differing = [key for key in own if any(f.get(key) != own[key] for f in alike)]
+        shown = [f"{short(key)}={own[key]}" for key in differing if own[key] is not None][:2]
+        result.append(" ".join([name, *shown]))
+        if len(alike) > 1 and not shown:
+            result[-1] += f" ({run.folder.name})"
+    twice = {name for name in result if result.count(name) > 1}
+    return [f"{n} ({run.folder.name})" if n in twice else n for n, run in zip(result, runs, strict=True)]
+
+
+def short(key: str) -> str:
+    """The last name of a dotted path that says something: `objective.kl.weight.value` is the weight of kl.
+
+    >>> short("objective.kl.weight.value"), short("latent.dim"), short("steps")
+    ('kl.weight', 'latent.dim', 'steps')
+    """
+    parts = [p for p in key.split(".") if p not in ("objective", "value", "kind")]
+    return ".".join(parts[-2:]) or key
+
+
+def flat(run: TrainedRun) -> dict[str, Any]:
+    """What was trained, on what and how long, as {dotted field: value}; without the seed."""
+    spec = run.spec.with_fields(seed=0)
+    return {**_leaves(to_dict(spec, identity=True)), "data": run.data.name, "steps": run.steps}
+
+
+def differences(groups: Sequence[Group]) -> Mapping[str, list[str]]:
+    """{dotted field: its value in each group} for the fields in which groups differ."""
+    fields = [flat(g.first.run) for g in groups]
+    keys = dict.fromkeys(key for f in fields for key in f)
+    found = {key: [str(f.get(key, "–")) for f in fields] for key in keys}
+    return {key: values for key, values in found.items() if len(set(values)) > 1}
+
+
+def _leaves(value: Any, path: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {path: value}
+    found: dict[str, Any] = {}
+    for key, inner in cast(dict[str, Any], value).items():
+        found |= _leaves(inner, f"{path}.{key}" if path else key)
+    return found
+
+
+def _identity(run: TrainedRun) -> tuple[Any, ...]:
+    """Everything but the seed."""
+    return run.spec.with_fields(seed=0).digest(), run.description.fingerprint, run.steps

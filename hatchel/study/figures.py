@@ -1,4 +1,4 @@
-"""Figures of studies: rows in, a matplotlib Figure out. Every point says over how many seeds."""
+"""Figures of studies: a frame in, a matplotlib Figure out. Every point says over how many seeds."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from hatchel.report.figures import LEGEND
 from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, WIDTH, bare, new_figure, title
-from hatchel.study.rows import column, groups, measured
-from hatchel.study.store import Label, Row
+from hatchel.study.frame import Frame, column, estimate, groups, labels_of, tasks, values, wide
+from hatchel.study.statistics import rank_correlation
+from hatchel.study.table import Column, probability
+from hatchel.study.task import Label
 
 COLOURS: tuple[str, ...] = (ACCENT, *OTHERS[1:], OTHERS[0])
 """For one label after the other."""
@@ -26,7 +28,7 @@ KEY: Mapping[str, Any] = {**LEGEND, "handletextpad": 0.5, "handlelength": 1.8}
 
 
 def boxes(
-    rows: Sequence[Row],
+    frame: Frame,
     value: str,
     by: str,
     heading: str = "",
@@ -37,25 +39,25 @@ def boxes(
 
     The paper's figure, where there is one, is a hollow diamond.
     """
-    found = {str(key): column(group, value) for (key,), group in groups(rows, by).items()}
-    names = [name for name, values in found.items() if values]
+    found = {str(key): values(group, value) for (key,), group in groups(frame, by).items()}
+    names = [name for name, seeds in found.items() if seeds]
     figure = new_figure(0.34 * len(names) + (1.0 if published else 0.75))
     axes = bare(figure.subplots(), grid="x")
     for place, name in enumerate(names):
-        values = np.array(found[name])
-        if 1 < len(values) < FEW:
-            axes.plot([values.mean()] * 2, [place - 0.25, place + 0.25], color=INK, linewidth=1.6)
-        elif len(values) >= FEW and shape == "violin":
-            drawn: Any = axes.violinplot(values, [place], orientation="horizontal", widths=0.8, showextrema=False)
+        each = np.array(found[name])
+        if 1 < len(each) < FEW:
+            axes.plot([each.mean()] * 2, [place - 0.25, place + 0.25], color=INK, linewidth=1.6)
+        elif len(each) >= FEW and shape == "violin":
+            drawn: Any = axes.violinplot(each, [place], orientation="horizontal", widths=0.8, showextrema=False)
             for body in drawn["bodies"]:
                 body.set(facecolor=ACCENT, alpha=0.25)
-        elif len(values) >= FEW:
+        elif len(each) >= FEW:
             axes.boxplot(
-                values, positions=[place], orientation="horizontal", widths=0.5, showfliers=False,
+                each, positions=[place], orientation="horizontal", widths=0.5, showfliers=False,
                 medianprops={"color": ACCENT, "linewidth": 1.6}, boxprops={"color": INK, "linewidth": 0.8},
                 whiskerprops={"color": INK, "linewidth": 0.8}, capprops={"color": INK, "linewidth": 0.8},
             )  # fmt: skip
-        axes.plot(values, np.full(len(values), place), "o", color=ACCENT, markersize=4, alpha=0.75)
+        axes.plot(each, np.full(len(each), place), "o", color=ACCENT, markersize=4, alpha=0.75)
         if published and name in published:
             axes.plot(published[name], place, "D", color=INK, markersize=5, fillstyle="none")
     axes.set_yticks(range(len(names)), [f"{n}  (n={len(found[n])})" for n in names])
@@ -67,15 +69,15 @@ def boxes(
     return figure
 
 
-def scatter(rows: Sequence[Row], x: str, y: str, by: str, headings: tuple[str, str] | None = None) -> Figure:
+def scatter(frame: Frame, x: str, y: str, by: str, headings: tuple[str, str] | None = None) -> Figure:
     """One value against another, a dot a cell, a colour a label."""
-    found = groups(rows, by)
+    found = groups(frame, by)
     figure = new_figure(_height(len(found)))
     axes = bare(figure.subplots(), grid="both")
     for i, ((key,), group) in enumerate(found.items()):
-        kept = [r for r in group if x in r.values and y in r.values]
+        kept = wide(group, (x, y)).dropna(subset=[x, y])
         axes.plot(
-            [r.values[x] for r in kept], [r.values[y] for r in kept], MARKERS[i // len(COLOURS) % len(MARKERS)],
+            kept[x], kept[y], MARKERS[i // len(COLOURS) % len(MARKERS)],
             color=COLOURS[i % len(COLOURS)], markersize=5, alpha=0.85, label=f"{key} (n={len(kept)})",
         )  # fmt: skip
     _legend(axes)
@@ -85,7 +87,7 @@ def scatter(rows: Sequence[Row], x: str, y: str, by: str, headings: tuple[str, s
 
 
 def lines(
-    rows: Sequence[Row],
+    frame: Frame,
     x: str,
     value: str | Mapping[str, str],
     by: str,
@@ -98,7 +100,7 @@ def lines(
     The band is the interval over seeds.
     """
     names = {value: value} if isinstance(value, str) else value
-    found = groups(rows, by)
+    found = groups(frame, by)
     figure = new_figure(_height(len(found) * len(names)))
     axes = bare(figure.subplots(), grid="both")
     if truth:
@@ -106,10 +108,10 @@ def lines(
     for i, ((key,), group) in enumerate(found.items()):
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i // len(COLOURS) % len(MARKERS)]
         for style, (name, called) in zip(("-", "--", ":"), names.items(), strict=False):
-            points = {float(k): m for (k,), g in groups(group, x).items() if (m := measured(g, name))}
+            points = {float(k): m for (k,), g in groups(group, x).items() if (m := estimate(g, name))}
             at = sorted(points)
-            lows = [points[p].value if points[p].low is None else points[p].low for p in at]
-            highs = [points[p].value if points[p].high is None else points[p].high for p in at]
+            lows = [points[p].low if points[p].has_interval else points[p].value for p in at]
+            highs = [points[p].high if points[p].has_interval else points[p].value for p in at]
             label = _called(by, key) if len(names) == 1 else called if not by else f"{_called(by, key)}: {called}"
             axes.plot(
                 at, [points[p].value for p in at], style, marker=marker, markersize=3.5, color=colour, label=label
@@ -126,13 +128,14 @@ def lines(
     return figure
 
 
-def curves(rows: Sequence[Row], value: str, by: str, heading: str = "") -> Figure:
+def curves(frame: Frame, value: str, by: str, heading: str = "") -> Figure:
     """A value over training, from the cells' snapshots: the mean over seeds, its range as a band."""
-    found = groups(rows, by)
+    found = groups(frame, by)
     figure = new_figure(_height(len(found)))
     axes = bare(figure.subplots(), grid="both")
     for colour, ((key,), group) in zip(_cycle(), found.items(), strict=False):
-        drawn = [np.array(r.details["curves"][value]) for r in group if value in r.details.get("curves", {})]
+        details = tasks(group)["details"]
+        drawn = [np.array(d["curves"][value]) for d in details if value in d.get("curves", {})]
         if not drawn:
             continue
         steps, stack = drawn[0][:, 0], np.stack([d[:, 1] for d in drawn])
@@ -169,6 +172,70 @@ def grid_of(panels: Mapping[str, Any], each: Any, across: int = 3, height: float
     for axes in all_axes[len(panels) :]:
         axes.set_visible(False)
     return figure
+
+
+RUNS = 6
+"""Without which a rank correlation says nothing."""
+
+
+def comparison(frame: Frame, columns: Sequence[Column], trade: tuple[str, str] | None, score: str) -> dict[str, Any]:
+    """A box plot for each column, the trade-off, who wins, and which scores agree."""
+    named = frame.assign(**{"": joined(frame)})
+    present, drawn = {*frame["name"]}, dict[str, Any]()
+    for c in columns:
+        if c.name in present:
+            published = {" · ".join(str(x) for x in key): value for key, value in c.published.items()}
+            drawn[c.heading] = boxes(named, c.name, "", c.heading, published)
+    headings = {c.name: c.heading for c in columns}
+    if trade and {*trade} <= present:
+        x, y = (headings.get(t, t) for t in trade)
+        drawn[f"{x} against {y}"] = scatter(named, *trade, "", (x, y))
+    return drawn | wins(frame, score, headings.get(score, score)) | agreement(frame, headings)
+
+
+def wins(frame: Frame, score: str, heading: str) -> dict[str, Any]:
+    """A figure for each data set: the probability that a run of the row has a better score than one of the column."""
+    drawn: dict[str, Any] = {}
+    for ending, group in _by_data(frame):
+        found = groups(group.assign(**{"": joined(group)}), "")
+        rows = {str(name): members for (name,), members in found.items() if len(values(members, score)) > 1}
+        if len(rows) > 2:  # of two, the table of differences says it
+            better = {(a, b): probability(rows[a], rows[b], score) for a in rows for b in rows if a != b}
+            matrix = [[m.value if (m := better.get((a, b))) else None for b in rows] for a in rows]
+            name = f"Probability of a better {heading}, line against column{ending}"
+            drawn[name] = heat(matrix, list(rows), list(rows))
+    return drawn
+
+
+def agreement(frame: Frame, headings: Mapping[str, str]) -> dict[str, Any]:
+    """A figure for each data set: Spearman's rank correlation of scores over all its runs (Locatello et al. 2019)."""
+    drawn: dict[str, Any] = {}
+    for ending, group in _by_data(frame):
+        runs = wide(group, headings)
+        # What most runs lack, such as the score of a layer that one method has, would leave the others out.
+        present = {name: text for name, text in headings.items() if 2 * runs[name].notna().sum() > len(runs)}
+        whole = runs.dropna(subset=list(present))
+        if len(present) > 2 and len(whole) >= RUNS:
+            found = rank_correlation({name: whole[name].tolist() for name in present})
+            matrix = np.where(np.eye(len(present)) > 0, np.nan, found.matrix).tolist()
+            texts = list(present.values())
+            drawn[f"Rank correlation of the scores over {found.runs} runs{ending}"] = heat(matrix, texts, texts)
+    return drawn
+
+
+def joined(frame: Frame) -> list[str]:
+    """All labels of each row in one."""
+    labels = zip(*(frame[column(label)] for label in labels_of(frame)), strict=True)
+    return [" · ".join(f"{v:g}" if isinstance(v, float) else str(v) for v in row) for row in labels]
+
+
+def _by_data(frame: Frame) -> list[tuple[str, Frame]]:
+    """Rows of each data set, without that label, and what to add to a name: scores on two of them do not compare."""
+    found = groups(frame, "data")
+    return [
+        (f", {data}" if len(found) > 1 else "", group.drop(columns="data", errors="ignore"))
+        for (data,), group in found.items()
+    ]
 
 
 def _cycle() -> list[str]:

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from hatchel.study.runner import Tally
 
 EVERY = 60.0
-"""Seconds between two lines where nobody watches a terminal."""
+"""Seconds between two lines where stderr is not a terminal."""
 
 
 def duration(seconds: float) -> str:
-    """As one says it.
+    """In words.
 
     >>> duration(7.4), duration(300), duration(5400), duration(200_000)
     ('7 s', '5 min', '1 h 30 min', '2 d 7 h')
@@ -30,9 +30,9 @@ def duration(seconds: float) -> str:
     return f"{hours} h {rest} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
 
 
-def sentence(tally: Tally, elapsed: float) -> str:
-    """Where a study stands: done, running, failed, how many an hour, and what remains."""
-    parts = [f"{tally.done} of {tally.total} cells done"]
+def status_line(tally: Tally, elapsed: float) -> str:
+    """How far a study is: done, running, failed, how many an hour, and what remains."""
+    parts = [f"{tally.done} of {tally.total} tasks done"]
     parts += [f"{tally.running} running"] if tally.running else []
     parts += [f"{tally.failed} failed"] if tally.failed else []
     if tally.finished and elapsed > 0:
@@ -45,13 +45,13 @@ def sentence(tally: Tally, elapsed: float) -> str:
 
 
 @contextmanager
-def watched(
+def shown(
     stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
 ) -> Generator[Callable[[Tally], None]]:
-    """Yields what to tell a tally to; `run_cells(..., tell=...)`."""
+    """Yields `on_progress` for `run_tasks`."""
     out = stream or sys.stderr
     if not out.isatty():
-        yield _Lines(out, clock).tell
+        yield _Lines(out, clock).show
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
@@ -59,12 +59,12 @@ def watched(
     bar = Progress(BarColumn(30), TextColumn("{task.description}"), console=Console(file=out), transient=True)
     task = bar.add_task("")
 
-    def tell(tally: Tally) -> None:
+    def show(tally: Tally) -> None:
         done = tally.done + tally.failed
-        bar.update(task, total=tally.total, completed=done, description=sentence(tally, clock() - tally.began))
+        bar.update(task, total=tally.total, completed=done, description=status_line(tally, clock() - tally.began))
 
     with bar:
-        yield tell
+        yield show
 
 
 class _Lines:
@@ -73,12 +73,12 @@ class _Lines:
     def __init__(self, out: TextIO, clock: Callable[[], float]) -> None:
         self.out, self.clock = out, clock
         self.last: float | None = None
-        self.told = (-1, -1)
+        self.shown = (-1, -1)
 
-    def tell(self, tally: Tally) -> None:
+    def show(self, tally: Tally) -> None:
         now, state = self.clock(), (tally.done, tally.failed)
         self.last = now if self.last is None else self.last
         over = tally.done + tally.failed == tally.total and tally.finished > 0
-        if state != self.told and (over or now - self.last >= EVERY):
-            print(sentence(tally, now - tally.began), file=self.out, flush=True)
-            self.last, self.told = now, state
+        if state != self.shown and (over or now - self.last >= EVERY):
+            print(status_line(tally, now - tally.began), file=self.out, flush=True)
+            self.last, self.shown = now, state

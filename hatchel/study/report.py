@@ -4,37 +4,38 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hatchel.core.files import writable_folder, write_json, write_text
-from hatchel.report.page import rendered
+from hatchel.core.version import __version__
 from hatchel.report.style import WIDTH, png, standalone_svg, svg
-from hatchel.studies.grid_file import name_of, target_of
-from hatchel.study.store import Row
-from hatchel.study.study import Claim, Scale, Study
+from hatchel.study.claims import Claim
+from hatchel.study.frame import Frame, column, labels_of, tasks
+from hatchel.study.grid import Scale
+from hatchel.study.study import Study
 
 DPI = 130
 
 
 def write_report(
-    study: Study, rows: Sequence[Row], scale: Scale, folder: Path, failed: Sequence[str] = (), machine: str = ""
+    study: Study, frame: Frame, scale: Scale, folder: Path, failed: Sequence[str] = (), machine: str = ""
 ) -> Path:
     """Write FOLDER/report.html and, beside it, tables.md, tables.tex, results.json and the figures; the page's path."""
     from markupsafe import Markup
 
     writable_folder(folder)
-    figures = dict(study.figures(rows)) if rows else {}
+    figures = dict(study.figures(frame)) if len(frame) else {}
     drawn = {name: (Markup(svg(figure, slug(name))), figure.get_figwidth() > WIDTH) for name, figure in figures.items()}
     page = rendered(
         "study.html.j2",
         {
-            "title": f"{name_of(study)}: paper {study.paper}" if study.paper else name_of(study),
-            "what": summary(study),
-            "facts": facts(study, rows, scale, machine),
-            "claims": claims(study, rows, scale),
-            "tables": study.tables(rows) if rows else [],
+            "title": f"{study.name}: {study.paper}" if study.paper else study.name,
+            "what": study.about,
+            "facts": facts(study, frame, scale, machine),
+            "claims": claims(study, frame, scale),
+            "tables": study.tables(frame) if len(frame) else [],
             "figures": drawn,
             "failed": failed,
         },
@@ -43,70 +44,83 @@ def write_report(
     for name, figure in figures.items():
         (folder / f"{slug(name)}.png").write_bytes(png(figure, DPI))
         write_text(folder / f"{slug(name)}.svg", standalone_svg(figure, slug(name)))
-    write_text(folder / "tables.md", markdown(study, rows, scale, machine))
-    write_text(folder / "tables.tex", "\n\n".join(t.latex() for t in study.tables(rows)) + "\n" if rows else "")
-    write_json(folder / "results.json", results(study, rows, scale, machine))
+    write_text(folder / "tables.md", markdown(study, frame, scale, machine))
+    write_text(folder / "tables.tex", "\n\n".join(t.latex() for t in study.tables(frame)) + "\n" if len(frame) else "")
+    write_json(folder / "results.json", results(study, frame, scale, machine))
     return folder / "report.html"
 
 
-def markdown(study: Study, rows: Sequence[Row], scale: Scale, machine: str = "") -> str:
+def rendered(template: str, values: Mapping[str, Any]) -> str:
+    """A template of this package, over the base page of the report; what is missing is an error."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader("hatchel.study"), PackageLoader("hatchel.report")]), autoescape=True,
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    return environment.get_template(template).render(values, version=__version__)
+
+
+def markdown(study: Study, frame: Frame, scale: Scale, machine: str = "") -> str:
     """The tables and claims with everything needed to read them."""
-    parts = [f"# {name_of(study)} (paper {study.paper})" if study.paper else f"# {name_of(study)}", summary(study)]
-    parts.append("\n".join(f"- {name}: {text}" for name, text in facts(study, rows, scale, machine).items()))
-    if rows:
-        parts += [f"## {t.title}\n\n{t.markdown()}" for t in study.tables(rows)]
-        said = claims(study, rows, scale)
-        if said:
-            parts.append("## Claims\n\n" + "\n".join(f"- {verdict(c)}: {c.text} {c.evidence}" for c in said))
+    parts = [f"# {study.name} ({study.paper})" if study.paper else f"# {study.name}", study.about]
+    parts.append("\n".join(f"- {name}: {text}" for name, text in facts(study, frame, scale, machine).items()))
+    if len(frame):
+        parts += [f"## {t.title}\n\n{t.markdown()}" for t in study.tables(frame)]
+        found = claims(study, frame, scale)
+        if found:
+            parts.append("## Claims\n\n" + "\n".join(f"- **{c.verdict} here**: {c.text} {c.evidence}" for c in found))
     return "\n\n".join(parts) + "\n"
 
 
-def claims(study: Study, rows: Sequence[Row], scale: Scale) -> list[Claim]:
+def claims(study: Study, frame: Frame, scale: Scale) -> list[Claim]:
     """The study's; at `smoke` none of them is decided, whatever the numbers of a few steps are."""
-    said = study.claims(rows) if rows else []
-    return [Claim(c.text, None, f"{c.evidence}; smoke decides nothing") for c in said] if scale == "smoke" else said
+    found = study.claims(frame) if len(frame) else []
+    return [Claim(c.text, None, f"{c.evidence}; smoke decides nothing") for c in found] if scale == "smoke" else found
 
 
-def verdict(claim: Claim) -> str:
-    """In bold."""
-    return {True: "**holds here**", False: "**does not hold here**", None: "**undecided here**"}[claim.holds]
-
-
-def facts(study: Study, rows: Sequence[Row], scale: Scale, machine: str = "") -> dict[str, str]:
-    """Beside every result: the scale in words, the cells, the seeds, the time, the machine, the date, the command."""
-    seeds = sorted({r.seed for r in rows})
-    spent = sum(r.seconds for r in rows)
+def facts(study: Study, frame: Frame, scale: Scale, machine: str = "") -> dict[str, str]:
+    """Beside every result: the scale in words, the tasks, the seeds, the time, the machine, the date, the command."""
+    done = tasks(frame)
+    seeds, spent = sorted({*done["seed"]}), float(done["seconds"].sum())
     found = {
-        "Scale": f"{scale}: {study.scales.get(scale, '')}",
-        "Cells": f"{len({r.digest for r in rows})} done, seeds {', '.join(map(str, seeds)) or 'none'}",
+        "Scale": f"{scale}: {study.words(scale)}",
+        "Tasks": f"{done['task'].nunique()} done, seeds {', '.join(map(str, seeds)) or 'none'}",
         "Time": f"{f'{spent / 60:.1f} min' if spent >= 60 else f'{spent:.0f} s'} of computing (runs that were there "
         "already are not trained again, and not counted)",
         "Machine": machine,
         "Date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "Command": f"hatchel study run {target_of(study)} --scale {scale}",
+        "Command": f"hatchel study run {study.target} --scale {scale}",
     }
     return {name: text for name, text in found.items() if text}
 
 
-def results(study: Study, rows: Sequence[Row], scale: Scale, machine: str = "") -> dict[str, Any]:
-    """Every number that the tables use, by cell."""
-    used = {c.name for t in (study.tables(rows) if rows else []) for c in t.columns}
+def results(study: Study, frame: Frame, scale: Scale, machine: str = "") -> dict[str, Any]:
+    """Every number that the tables use, by task."""
+    used = {c.name for t in (study.tables(frame) if len(frame) else []) for c in t.columns}
     return {
-        "study": name_of(study),
+        "study": study.name,
         "paper": study.paper,
-        "facts": facts(study, rows, scale, machine),
-        "claims": [vars(c) for c in claims(study, rows, scale)],
-        "cells": [
-            {"labels": dict(r.labels), "seed": r.seed, "cell": r.digest}
-            | {"values": {k: v for k, v in r.values.items() if k in used}}
-            for r in rows
-        ],
+        "facts": facts(study, frame, scale, machine),
+        "claims": [vars(c) for c in claims(study, frame, scale)],
+        "cells": _by_task(frame[frame["name"].isin(used)], frame),
     }
 
 
-def summary(study: Study) -> str:
-    """The first line of its docstring."""
-    return (type(study).__doc__ or "").strip().splitlines()[0]
+def _by_task(values: Frame, frame: Frame) -> list[dict[str, Any]]:
+    found: dict[Any, dict[str, float]] = {}
+    for key, name, value in zip(_keys(values), values["name"], values["value"], strict=True):
+        found.setdefault(key, {})[name] = value
+    done, labels = tasks(frame), labels_of(frame)
+    return [
+        {"labels": dict(zip(labels, key[1:], strict=True)), "seed": int(seed), "cell": key[0]}
+        | {"values": found.get(key, {})}
+        for key, seed in zip(_keys(done), done["seed"], strict=True)
+    ]
+
+
+def _keys(frame: Frame) -> list[tuple[Any, ...]]:
+    return list(zip(*(frame[c] for c in ("task", *map(column, labels_of(frame)))), strict=True))
 
 
 def slug(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Runner: hands a study's cells to an engine until each has a record or an error."""
+"""Runner: hands a study's tasks to an engine until each has a record or an error."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from queue import Empty, SimpleQueue
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import claimed
 from hatchel.core.spec import to_dict
-from hatchel.study.cell import Cell
 from hatchel.study.engines.engine import Engine
+from hatchel.study.progress import duration
 from hatchel.study.store import Store
-from hatchel.study.worker import CRASHES, Result, perform
+from hatchel.study.task import Task
+from hatchel.study.worker import CRASHES, Outcome, perform
 
 POLL = 1.0
-"""Seconds between two looks at cells that another runner is at."""
+"""Seconds between two checks of tasks that another runner computes."""
 
 
 @dataclass
@@ -48,31 +49,79 @@ class Tally:
         return (time.monotonic() - self.began) / self.finished * (self.total - self.done - self.failed)
 
 
-def run_cells(
-    cells: Sequence[Cell],
+@dataclass(frozen=True)
+class Forecast:
+    """The time of the tasks that have no record yet, from those of this store that differ in the seed alone."""
+
+    tasks: int
+    timed: int
+    """Tasks of which an equal one with another seed is done."""
+    seconds: float
+    """Of the timed ones, as many at once as the engine has slots for."""
+    slots: int
+
+    def text(self) -> str:
+        """In one line.
+
+        >>> Forecast(40, 40, 3600, 2).text(), Forecast(40, 0, 0, 2).text()
+        ('40 tasks to compute, 2 at once: roughly 1 h 0 min', '40 tasks to compute, 2 at once')
+        >>> Forecast(3, 2, 600, 1).text(), Forecast(0, 0, 0, 2).text()
+        ('3 tasks to compute: roughly 15 min (1 of them like none that was timed)', 'nothing left to compute')
+        """
+        if not self.tasks:
+            return "nothing left to compute"
+        head = f"{self.tasks} task{'s' * (self.tasks > 1)} to compute"
+        head += f", {self.slots} at once" if min(self.tasks, self.slots) > 1 else ""
+        if not self.timed:
+            return head
+        missing = self.tasks - self.timed
+        note = f" ({missing} of them like none that was timed)" if missing else ""
+        return f"{head}: roughly {duration(self.seconds * self.tasks / self.timed)}{note}"
+
+
+def forecast(tasks: Sequence[Task], store: Store, engine: Engine) -> Forecast:
+    """How long the tasks that are left will take, as far as the store can tell; the first ones tell the rest."""
+    alike: dict[str, list[str]] = {}
+    for digest, task in {task.digest(): task for task in tasks}.items():
+        alike.setdefault(task.with_fields(seed=0).digest(), []).append(digest)
+    left, timed, seconds = 0, 0, 0.0
+    for digests in alike.values():
+        waiting = sum(store.status(digest) == "waiting" for digest in digests)
+        done = [float(store.record(d)["seconds"]) for d in digests if store.status(d) == "done"]
+        left += waiting
+        timed += waiting if done else 0
+        seconds += waiting * sum(done) / len(done) if done else 0.0
+    return Forecast(left, timed, seconds / engine.slots, engine.slots)
+
+
+def run_tasks(
+    tasks: Sequence[Task],
     store: Store,
     engine: Engine,
     *,
     retry: bool = False,
     plugins: Sequence[Path] = (),
-    tell: Callable[[Tally], None] = lambda tally: None,
+    on_progress: Callable[[Tally], None] = lambda tally: None,
 ) -> Tally:
-    """Compute every cell that has no record yet; equal cells once. With `retry`, failed ones again.
+    """Compute every task that has no record yet; equal tasks once. With `retry`, failed ones again.
 
-    Another runner may be at the same store: a cell is computed by one of them. `tell` hears at least every second.
+    Another runner may be at the same store: a task is computed by one of them. `on_progress` is called at least
+    every second.
     """
     store.create()
-    session = _Session({cell.digest(): cell for cell in cells}, store, engine, tell)
+    session = _Session({task.digest(): task for task in tasks}, store, engine, on_progress)
     session.skip(retry)
     session.run(tuple(str(p.resolve()) for p in plugins))
     return session.tally
 
 
 class _Session:
-    """One call of `run_cells`."""
+    """One call of `run_tasks`."""
 
-    def __init__(self, todo: dict[str, Cell], store: Store, engine: Engine, tell: Callable[[Tally], None]) -> None:
-        self.todo, self.store, self.engine, self.tell = todo, store, engine, tell
+    def __init__(
+        self, todo: dict[str, Task], store: Store, engine: Engine, on_progress: Callable[[Tally], None]
+    ) -> None:
+        self.todo, self.store, self.engine, self.on_progress = todo, store, engine, on_progress
         self.tally = Tally(len(todo))
         self.losses: Counter[str] = Counter()
 
@@ -85,7 +134,7 @@ class _Session:
             else:
                 self.store.forget(digest)
         self.tally.skipped = self.tally.done + self.tally.failed
-        self._tell()
+        self._report()
 
     def run(self, plugins: Sequence[str]) -> None:
         """Until nothing is left to do; an executor that breaks, because one of its processes died, is opened again."""
@@ -97,15 +146,15 @@ class _Session:
                     self._drain(executor, plugins)
             except BrokenExecutor as error:
                 breaks = breaks + 1 if len(self.todo) == before else 0
-                # Every worker may be at a cell that kills it CRASHES times; beyond that it is not the cells.
+                # Every worker may be at a task that kills it CRASHES times; beyond that it is not the tasks.
                 if breaks > CRASHES + self.engine.slots:
                     raise self._broken(f"its workers die, {breaks} times in a row", error) from error
 
     def _drain(self, executor: Executor, plugins: Sequence[str]) -> None:
-        """All cells are handed out at once: the queue is the engine's affair, and clusters grow by its length."""
+        """All tasks are handed out at once: the queue is the engine's affair, and clusters grow by its length."""
         new, elsewhere = deque(self.todo), list[str]()
-        waiting: dict[Future[Result], str] = {}
-        ready: SimpleQueue[Future[Result]] = SimpleQueue()
+        waiting: dict[Future[Outcome], str] = {}
+        ready: SimpleQueue[Future[Outcome]] = SimpleQueue()
         folder = str(self.store.folder.resolve())
         try:
             while self.todo:
@@ -115,7 +164,7 @@ class _Session:
                     future = executor.submit(perform, folder, body, self.engine.threads, plugins)
                     waiting[future] = digest
                     future.add_done_callback(ready.put)
-                for future in _taken(ready, 0 if new else POLL):
+                for future in _finished_of(ready, 0 if new else POLL):
                     digest = waiting.pop(future)
                     match self._outcome(digest, future):
                         case "again":
@@ -124,33 +173,33 @@ class _Session:
                             elsewhere.append(digest)
                         case status:
                             self._finish(digest, status)
-                            self._tell()
+                            self._report()
                 if not new:
                     new.extend(self._freed(elsewhere))
-                    self._tell()
+                    self._report()
         finally:
             for future in waiting:
                 future.cancel()
 
-    def _outcome(self, digest: str, future: Future[Result]) -> str:
+    def _outcome(self, digest: str, future: Future[Outcome]) -> str:
         """`done`, `failed`, `elsewhere`, or `again` where it was stopped or its worker was lost."""
         try:
             result = future.result()
         except (BrokenExecutor, HatchelError):
             raise
-        except Exception as error:  # `perform` keeps a cell's own: this is the engine's
+        except Exception as error:  # `perform` keeps a task's own: this is the engine's
             self.losses[digest] += 1
             if self.losses[digest] > CRASHES:
-                raise self._broken(f"lost the worker of cell {digest} {self.losses[digest]} times", error) from error
+                raise self._broken(f"lost the worker of task {digest} {self.losses[digest]} times", error) from error
             return "again"
         if result.digest != digest:
             raise HatchelError(f"engine {self.engine.kind}: its workers have another version of Hatchel or a plug-in")
-        if result.outcome == "full":
+        if result.status == "full":
             raise HatchelError(result.message)
-        return "again" if result.outcome == "stopped" else result.outcome
+        return "again" if result.status == "stopped" else result.status
 
     def _freed(self, elsewhere: list[str]) -> list[str]:
-        """Cells of another runner: what it has finished is counted, what it let go is taken over."""
+        """Tasks of another runner: what it has finished is counted, what it let go is taken over."""
         free: list[str] = []
         for digest in list(elsewhere):
             status = self.store.status(digest)
@@ -171,16 +220,16 @@ class _Session:
         else:
             self.tally.failed += 1
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         self.tally.running = sum(self.store.attempt(digest).is_file() for digest in self.todo)
-        self.tell(self.tally)
+        self.on_progress(self.tally)
 
     def _broken(self, what: str, error: Exception) -> HatchelError:
         lines = [line for line in str(error).splitlines() if line.strip()] or [""]
         return HatchelError(f"engine {self.engine.kind}: {what} ({type(error).__name__}: {lines[-1].strip()})")
 
 
-def _taken(ready: SimpleQueue[Future[Result]], timeout: float) -> Generator[Future[Result]]:
+def _finished_of(ready: SimpleQueue[Future[Outcome]], timeout: float) -> Generator[Future[Outcome]]:
     """The futures that have finished; where there are none, the first one to come in so many seconds."""
     try:
         yield ready.get(timeout=timeout) if timeout else ready.get_nowait()

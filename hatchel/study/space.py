@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hatchel.core.errors import HatchelError
-from hatchel.study.recipe import default_of, options_of
+from hatchel.methods.resolve import default_of
+from hatchel.study.file import options_of
 
 if TYPE_CHECKING:
     import optuna

@@ -1,51 +1,37 @@
 """Store: a folder of records. The files are the truth; everything else is derived from them.
 
 STORE/store.json                  the format
-STORE/cells/DIGEST/record.json    a cell's Spec and what it found (error.json: why it failed)
-STORE/studies/NAME-SCALE.json     which cells a study at a scale consists of, with their labels
-STORE/runs/NAME-DIGEST/           training runs, shared by all cells
+STORE/cells/DIGEST/record.json    a task's Spec and what it found (error.json: why it failed)
+STORE/studies/NAME-SCALE.json     which tasks a study at a scale consists of, with their labels
+STORE/runs/NAME-DIGEST/           training runs, shared by all tasks
+
+Published results are a folder for each study with results.json (labels, seeds and the values that its tables use) and,
+where they were kept, the whole records in records.json.gz.
 """
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
 import os
 import platform
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
+
+import pandas as pd
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import claimed, read_json, writable_folder, write_json
 from hatchel.core.spec import to_dict
 from hatchel.core.version import __version__
-from hatchel.study.cell import Cell, Record
+from hatchel.study.frame import Frame, build
+from hatchel.study.task import Case, Result, Task
 
 FORMAT = 1
 Status = Literal["done", "failed", "waiting"]
-Label = str | int | float
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A cell in a study, with what it is called there: the columns that tables and figures go by."""
-
-    labels: Mapping[str, Label]
-    cell: Cell
-
-
-@dataclass(frozen=True)
-class Row:
-    """A finished cell as a study sees it."""
-
-    labels: Mapping[str, Label]
-    seed: int
-    digest: str
-    values: Mapping[str, float]
-    details: Mapping[str, Any]
-    seconds: float
 
 
 class Store:
@@ -77,45 +63,45 @@ class Store:
         """Where training runs lie."""
         return self.folder / "runs"
 
-    def place(self, digest: str) -> Path:
-        """A cell's own folder."""
+    def folder_of(self, digest: str) -> Path:
+        """A task's own folder."""
         return self.folder / "cells" / digest
 
     def lock(self, digest: str) -> Path:
-        """Held by whoever computes a cell."""
-        return self.place(digest) / "lock"
+        """Held by whoever computes a task."""
+        return self.folder_of(digest) / "lock"
 
     def attempt(self, digest: str) -> Path:
-        """A note that is there while a cell is computed; left behind only by a process that was killed."""
-        return self.place(digest) / "attempt.json"
+        """A note that is there while a task is computed; left behind only by a process that was killed."""
+        return self.folder_of(digest) / "attempt.json"
 
     def forget(self, digest: str) -> None:
-        """Remove what earlier attempts at a cell left, its error too, unless somebody is at it."""
+        """Remove what earlier attempts at a task left, its error too, unless somebody is at it."""
         if self.attempt(digest).is_file() or self.status(digest) == "failed":
             with claimed(self.lock(digest)) as mine:
                 if mine:
                     self.attempt(digest).unlink(missing_ok=True)
-                    (self.place(digest) / "error.json").unlink(missing_ok=True)
+                    (self.folder_of(digest) / "error.json").unlink(missing_ok=True)
 
     def status(self, digest: str) -> Status:
         """Done, failed, or neither."""
-        place = self.place(digest)
-        if (place / "record.json").is_file():
+        folder = self.folder_of(digest)
+        if (folder / "record.json").is_file():
             return "done"
-        return "failed" if (place / "error.json").is_file() else "waiting"
+        return "failed" if (folder / "error.json").is_file() else "waiting"
 
-    def write(self, cell: Cell, record: Record, seconds: float) -> None:
-        """Keep what a cell found."""
-        bad = [f"{name} is {value}" for name, value in record.values.items() if not math.isfinite(value)]
+    def write(self, task: Task, result: Result, seconds: float) -> None:
+        """Keep what a task found."""
+        bad = [f"{name} is {value}" for name, value in result.values.items() if not math.isfinite(value)]
         if bad:
             raise HatchelError(f"{bad[0]}, which is not a number to keep")
         self.keep(
             {
                 "format": FORMAT,
-                "digest": cell.digest(),
-                "cell": to_dict(cell),
-                "values": dict(record.values),
-                "details": dict(record.details),
+                "digest": task.digest(),
+                "cell": to_dict(task),
+                "values": dict(result.values),
+                "details": dict(result.details),
                 "seconds": round(seconds, 3),
                 "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "hatchel": __version__,
@@ -125,52 +111,91 @@ class Store:
 
     def keep(self, record: Mapping[str, Any]) -> None:
         """Keep a record as it is, also one of another store."""
-        place = self.place(record["digest"])
-        place.mkdir(parents=True, exist_ok=True)
-        write_json(place / "record.json", record)
-        (place / "error.json").unlink(missing_ok=True)
+        folder = self.folder_of(record["digest"])
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / "record.json", record)
+        (folder / "error.json").unlink(missing_ok=True)
 
-    def write_error(self, cell: Cell, message: str, trace: str = "") -> None:
-        """Keep why a cell failed."""
-        place = self.place(cell.digest())
-        place.mkdir(parents=True, exist_ok=True)
-        body = {"format": FORMAT, "cell": to_dict(cell), "error": message, "traceback": trace}
-        write_json(place / "error.json", body)
+    def write_error(self, task: Task, message: str, trace: str = "") -> None:
+        """Keep why a task failed."""
+        folder = self.folder_of(task.digest())
+        folder.mkdir(parents=True, exist_ok=True)
+        body = {"format": FORMAT, "cell": to_dict(task), "error": message, "traceback": trace}
+        write_json(folder / "error.json", body)
 
     def record(self, digest: str) -> dict[str, Any]:
-        """A finished cell's record.json."""
-        return cast(dict[str, Any], read_json(self.place(digest) / "record.json"))
+        """A finished task's record.json."""
+        return cast(dict[str, Any], read_json(self.folder_of(digest) / "record.json"))
 
     def error(self, digest: str) -> str:
-        """Why a cell failed."""
-        return str(read_json(self.place(digest) / "error.json")["error"])
+        """Why a task failed."""
+        return str(read_json(self.folder_of(digest) / "error.json")["error"])
 
     def digests(self) -> list[str]:
-        """Every finished cell."""
+        """Every finished task."""
         return sorted(path.parent.name for path in (self.folder / "cells").glob("*/record.json"))
 
-    def write_study(self, name: str, scale: str, entries: Sequence[Entry]) -> None:
-        """Keep which cells a study consists of."""
-        place = self.folder / "studies"
-        place.mkdir(parents=True, exist_ok=True)
-        rows = [{"cell": e.cell.digest(), "seed": e.cell.seed, "labels": dict(e.labels)} for e in entries]
-        write_json(place / f"{name}-{scale}.json", {"study": name, "scale": scale, "entries": rows})
+    def write_study(self, name: str, scale: str, cases: Sequence[Case]) -> None:
+        """Keep which tasks a study consists of."""
+        self.list_study(name, scale, [(c.labels, c.task.seed, c.task.digest()) for c in cases])
+
+    def list_study(self, name: str, scale: str, cases: Iterable[tuple[Mapping[str, Any], int, str]]) -> None:
+        """The same from labels, seeds and digests."""
+        folder = self.folder / "studies"
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = [{"cell": digest, "seed": seed, "labels": dict(labels)} for labels, seed, digest in cases]
+        write_json(folder / f"{name}-{scale}.json", {"study": name, "scale": scale, "entries": rows})
 
     def studies(self) -> list[dict[str, Any]]:
         """Every study that was run here: {"study", "scale", "entries"}."""
         return [cast(dict[str, Any], read_json(p)) for p in sorted((self.folder / "studies").glob("*.json"))]
 
-    def rows(self, entries: Iterable[Entry]) -> list[Row]:
-        """The finished ones among a study's cells."""
-        found: list[Row] = []
+    def frame(self, study: str = "", scale: str = "") -> Frame:
+        """What was found, one row per value: of a study at a scale, of a study, or of everything that is here.
+
+        Tasks that belong to no study (any more) have an empty study.
+        """
+        known = [s for s in self.studies() if study in ("", s["study"]) and scale in ("", s["scale"])]
+        parts = [build(self._finished(s["entries"]), s["study"], s["scale"]) for s in known]
+        if not study:
+            listed = {entry["cell"] for s in known for entry in s["entries"]}
+            records = (self.record(digest) for digest in self.digests() if digest not in listed)
+            parts.append(build(({}, int(r["cell"].get("seed", 0)), r) for r in records))
+        return combined(parts)
+
+    def frame_of(self, cases: Iterable[Case], study: str = "", scale: str = "") -> Frame:
+        """The same of some tasks."""
+        entries = [{"cell": c.task.digest(), "seed": c.task.seed, "labels": c.labels} for c in cases]
+        return build(self._finished(entries), study, scale)
+
+    def _finished(self, entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Any, int, dict[str, Any]]]:
         for entry in entries:
-            digest = entry.cell.digest()
-            if self.status(digest) == "done":
-                record = self.record(digest)
-                seconds = float(record["seconds"])
-                row = Row(entry.labels, entry.cell.seed, digest, record["values"], record["details"], seconds)
-                found.append(row)
-        return found
+            if self.status(entry["cell"]) == "done":
+                yield entry["labels"], int(entry["seed"]), self.record(entry["cell"])
+
+
+def combined(parts: Sequence[Frame]) -> Frame:
+    """Frames of several studies; a label that one of them lacks is empty."""
+    filled = [part for part in parts if len(part)]
+    if len(filled) < 2:
+        return filled[0] if filled else build(())
+    return pd.concat(filled, ignore_index=True).fillna(
+        {c: "" for part in filled for c in part if part[c].dtype == object}
+    )
+
+
+def published(folder: Path) -> tuple[str, Frame]:
+    """The scale and the frame of published results; the whole records where they were kept."""
+    body = cast(dict[str, Any], read_json(folder / "results.json"))
+    scale = str(body["facts"]["Scale"]).partition(":")[0]
+    file = folder / "records.json.gz"
+    kept: list[Any] = json.loads(gzip.decompress(file.read_bytes())) if file.is_file() else []
+    records = {r["digest"]: r for r in kept}
+    rows = [
+        (c["labels"], int(c["seed"]), records.get(c["cell"], {"digest": c["cell"], "values": c["values"]}))
+        for c in body["cells"]
+    ]
+    return scale, build(rows, str(body["study"]), scale)
 
 
 def machine() -> str:

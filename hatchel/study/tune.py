@@ -1,4 +1,4 @@
-"""Tuning: a method's fields searched by Optuna; every point is cells of the store, so that none is computed twice."""
+"""Tuning: a method's fields searched by Optuna; every point is tasks of the store, so that none is computed twice."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.estimate import Estimate
 from hatchel.core.files import claimed
 from hatchel.core.spec import to_dict
 from hatchel.data.source import Source
+from hatchel.methods.resolve import resolve
 from hatchel.metrics.metric import Metric
-from hatchel.study.cell import Cell
-from hatchel.study.cells.agreement import Agreement
-from hatchel.study.cells.trained import Trained, metric_of, metrics
 from hatchel.study.engines.engine import Engine
-from hatchel.study.recipe import Change, described
-from hatchel.study.rows import Measured, measured
-from hatchel.study.runner import run_cells
+from hatchel.study.grid import metrics
+from hatchel.study.runner import run_tasks
 from hatchel.study.space import Dimension, every_point
-from hatchel.study.store import Row, Store
+from hatchel.study.statistics import over_seeds
+from hatchel.study.store import Store
+from hatchel.study.table import kind_of, shown
+from hatchel.study.task import Task
+from hatchel.study.trained import Agreement, Trained
 from hatchel.training.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class Trial:
 
     number: int
     point: Mapping[str, Any]
-    found: Measured
+    found: Estimate
 
 
 @dataclass(frozen=True)
@@ -54,17 +56,17 @@ class Tuning:
     metric: str
     """A value of the records: mig, dci.completeness, mig@sample; or udr."""
     fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Symbols and fields of the run that stay."""
+    """Parameters of the method and fields of the run that stay."""
     seeds: int = 3
     items: int = 5_000
     """Items encoded for the metric."""
     direction: Literal["minimize", "maximize"] | None = None
     """Left out: what the metric says of itself."""
     seed: int = 0
-    """Of the search; the runs have seeds 0, 1, ..."""
+    """Random seed of the search; the runs have seeds 0, 1, ..."""
 
     def __post_init__(self) -> None:
-        """A mistake in a field would be one in every trial: it is said at once."""
+        """A mistake in a field would be one in every trial: it is reported at once."""
         if not self.space:
             raise HatchelError("nothing to tune: give a field a range or a list, such as beta=1..16 latent.dim=[5,10]")
         if self.base not in Metric.members():
@@ -79,7 +81,7 @@ class Tuning:
     @property
     def base(self) -> str:
         """The metric that is measured: `dci` of `dci.completeness@sample`."""
-        return metric_of(self.metric)
+        return kind_of(self.metric)
 
     @property
     def way(self) -> Literal["minimize", "maximize"]:
@@ -95,11 +97,12 @@ class Tuning:
 
     def run(self, point: Mapping[str, Any]) -> RunSpec:
         """The run at a point."""
-        changes = {**self.fixed, **point}
-        return described(self.method, self.data, [Change(k, v, self.method) for k, v in changes.items()], self.method)
+        if "seed" in self.fixed:
+            raise HatchelError(f"{self.method}.seed: comes from `seeds`; leave it out")
+        return resolve(self.method, self.data, {**self.fixed, **point}, where=self.method)
 
-    def stages(self, point: Mapping[str, Any]) -> list[list[Cell]]:
-        """What a trial computes. The cells of a stage are independent; the next stage needs it done."""
+    def stages(self, point: Mapping[str, Any]) -> list[list[Task]]:
+        """What a trial computes. The tasks of a stage are independent; the next stage needs it done."""
         spec, numbers = self.run(point), range(self.seeds)
         if self.metric != UDR:
             return [[Trained(seed=s, run=spec, metrics=metrics(self.base), items=self.items) for s in numbers]]
@@ -120,7 +123,7 @@ class Search:
         self.folder = store.folder / "tune"
         self.optuna = _optuna()
 
-    def go(self, trials: int, tell: Callable[[str], None] = lambda line: None) -> list[Trial]:
+    def go(self, trials: int, log: Callable[[str], None] = lambda line: None) -> list[Trial]:
         """Go on until so many trials are complete, counting earlier ones and other processes'; the best first."""
         self.store.create()
         study = self._study()
@@ -131,7 +134,7 @@ class Search:
             study.enqueue_trial(point, skip_if_exists=True)
         failed = 0
         while len(self._trials(study, "COMPLETE")) < wanted:
-            error = self._try(study, tell)
+            error = self._try(study, log)
             failed = failed + 1 if error else 0
             if failed == FAILURES:
                 raise HatchelError(f"{FAILURES} trials failed one after the other, the last with: {error}")
@@ -149,15 +152,15 @@ class Search:
 
     def values(self, point: Mapping[str, Any]) -> list[float]:
         """The metric for each seed, computed where the store does not have it."""
-        last: list[Cell] = []
+        last: list[Task] = []
         for last in self.tuning.stages(point):
-            run_cells(last, self.store, self.engine, retry=True, plugins=self.plugins)
-            failed = [cell.digest() for cell in last if self.store.status(cell.digest()) == "failed"]
+            run_tasks(last, self.store, self.engine, retry=True, plugins=self.plugins)
+            failed = [task.digest() for task in last if self.store.status(task.digest()) == "failed"]
             if failed:
                 raise HatchelError(self.store.error(failed[0]))
         found: list[float] = []
-        for cell in last:
-            record = self.store.record(cell.digest())["values"]
+        for task in last:
+            record = self.store.record(task.digest())["values"]
             for name in self.tuning.names:
                 if name not in record:
                     raise unknown("value", name, record, where="--metric")
@@ -176,7 +179,7 @@ class Search:
             load_if_exists=True,
         )
 
-    def _try(self, study: optuna.Study, tell: Callable[[str], None]) -> str | None:
+    def _try(self, study: optuna.Study, log: Callable[[str], None]) -> str | None:
         """One trial; why it failed, if it did."""
         begin, trial = time.monotonic(), study.ask()
         with claimed(self._lock(trial.number)):
@@ -184,17 +187,17 @@ class Search:
             mixed = (self.tuning.seed * 1_000_003 + trial.number) % 2**32
             study.sampler = self.optuna.samplers.TPESampler(seed=mixed)
             point = {dimension.field: dimension.suggest(trial) for dimension in self.tuning.space}
-            head = f"trial {trial.number}: {said(point)}"
+            head = f"trial {trial.number}: {point_text(point)}"
             try:
                 values = self.values(point)
             except HatchelError as error:
                 study.tell(trial, state=self.optuna.trial.TrialState.FAIL)
-                tell(f"{head}: failed: {error}")
+                log(f"{head}: failed: {error}")
                 return str(error)
             found = _over_seeds(values)
             trial.set_user_attr("values", values)
             study.tell(trial, found.value)
-        tell(f"{head}: {self.tuning.metric} {found.text(4)}, {time.monotonic() - begin:.0f} s")
+        log(f"{head}: {self.tuning.metric} {shown(found, 4)}, {time.monotonic() - begin:.0f} s")
         return None
 
     def _take_over(self, study: optuna.Study) -> None:
@@ -213,19 +216,17 @@ class Search:
         return self.folder / "locks" / f"{self.tuning.name}-{number}"
 
 
-def said(point: Mapping[str, Any]) -> str:
+def point_text(point: Mapping[str, Any]) -> str:
     """A point in a line.
 
-    >>> said({"beta": 2.123456789, "latent.dim": 4})
+    >>> point_text({"beta": 2.123456789, "latent.dim": 4})
     'beta=2.12346 latent.dim=4'
     """
     return " ".join(f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}" for k, v in point.items())
 
 
-def _over_seeds(values: Sequence[float]) -> Measured:
-    found = measured([Row({}, seed, "", {"value": v}, {}, 0.0) for seed, v in enumerate(values)], "value")
-    assert found is not None
-    return found
+def _over_seeds(values: Sequence[float]) -> Estimate:
+    return over_seeds(values) if len(values) > 1 else Estimate(values[0], n=1)
 
 
 def _optuna() -> Any:

@@ -1,4 +1,4 @@
-"""Worker: does one cell, wherever an engine has put it."""
+"""Worker: computes one task, wherever an engine has put it."""
 
 from __future__ import annotations
 
@@ -18,85 +18,81 @@ from typing import Any, Literal
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import claimed, read_json, write_json
 from hatchel.core.spec import from_dict
-from hatchel.study.cell import Cell, Place
 from hatchel.study.store import Store
-from hatchel.study.study import Study
+from hatchel.study.task import Task, Workspace
 
 CRASHES = 2
-"""Times a cell may take its worker down with it before it counts as failed."""
+"""Times a task may take its worker down with it before it counts as failed."""
 PATIENCE = 60.0
 """Seconds a worker without a runner is given to save itself."""
 
-Outcome = Literal["done", "failed", "stopped", "elsewhere", "full"]
-
 
 @dataclass(frozen=True)
-class Result:
-    """How it went: `elsewhere` where another process is at the same cell, `full` where the disk is."""
+class Outcome:
+    """How it went: `elsewhere` where another process is at the same task, `full` where the disk is."""
 
     digest: str
-    outcome: Outcome
+    status: Literal["done", "failed", "stopped", "elsewhere", "full"]
     message: str = ""
 
 
-def perform(store: str, cell: Mapping[str, Any], threads: int = 1, plugins: Sequence[str] = ()) -> Result:
-    """Compute a cell and keep its record. Everything it takes is plain data, so that any engine can carry it."""
+def perform(store: str, task: Mapping[str, Any], threads: int = 1, plugins: Sequence[str] = ()) -> Outcome:
+    """Compute a task and keep its record. Everything it takes is plain data, so that any engine can carry it."""
     for plugin in plugins:
         _load(plugin)
-    Study.members()  # a study's file may define a cell of its own
-    spec, kept = from_dict(Cell, cell), Store(store)
+    spec, kept = from_dict(Task, task), Store(store)
     digest = spec.digest()
     try:
         with claimed(kept.lock(digest)) as mine:
             if not mine:
-                return Result(digest, "elsewhere")
+                return Outcome(digest, "elsewhere")
             status = kept.status(digest)
             if status == "done":
-                return Result(digest, "done")
+                return Outcome(digest, "done")
             if status == "failed":
-                return Result(digest, "failed", kept.error(digest))
+                return Outcome(digest, "failed", kept.error(digest))
             return _attempt(kept, spec, threads)
     except OSError as error:
         if not _full(error):
             raise
-        return Result(digest, "full", f"{kept.folder}: no space left; free some and run the study again")
+        return Outcome(digest, "full", f"{kept.folder}: no space left; free some and run the study again")
 
 
-def _attempt(kept: Store, cell: Cell, threads: int) -> Result:
-    """Compute the cell, unless it has killed its worker too often."""
-    digest = cell.digest()
+def _attempt(kept: Store, task: Task, threads: int) -> Outcome:
+    """Compute the task, unless it has killed its worker too often."""
+    digest = task.digest()
     note = kept.attempt(digest)
     died = int(read_json(note)["died"]) + 1 if note.is_file() else 0
     if died >= CRASHES:
         message = f"its worker died {died} times while computing it: killed, or out of memory"
-        kept.write_error(cell, message)
+        kept.write_error(task, message)
         note.unlink()
-        return Result(digest, "failed", message)
+        return Outcome(digest, "failed", message)
     write_json(note, {"died": died})
     try:
         with cpu_threads(threads):
-            return _compute(kept, cell, threads)
+            return _compute(kept, task, threads)
     finally:
         note.unlink(missing_ok=True)
 
 
-def _compute(kept: Store, cell: Cell, threads: int) -> Result:
+def _compute(kept: Store, task: Task, threads: int) -> Outcome:
     from hatchel.training.loop import Stopped
 
-    digest = cell.digest()
+    digest = task.digest()
     begin = time.monotonic()
     try:
-        record = cell.compute(Place(kept.place(digest), kept.runs, threads))
-        kept.write(cell, record, time.monotonic() - begin)
+        result = task.compute(Workspace(kept.folder_of(digest), kept.runs, threads))
+        kept.write(task, result, time.monotonic() - begin)
     except Stopped as stopped:
-        return Result(digest, "stopped", str(stopped))
+        return Outcome(digest, "stopped", str(stopped))
     except Exception as error:
         if _full(error):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         message = str(error) if isinstance(error, HatchelError) else f"{type(error).__name__}: {error}"
-        kept.write_error(cell, message, traceback.format_exc())
-        return Result(digest, "failed", message)
-    return Result(digest, "done")
+        kept.write_error(task, message, traceback.format_exc())
+        return Outcome(digest, "failed", message)
+    return Outcome(digest, "done")
 
 
 def _full(error: BaseException | None) -> bool:

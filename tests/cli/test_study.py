@@ -6,62 +6,62 @@ import csv
 import io
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from hatchel.cli.main import app
 from hatchel.core.errors import HatchelError
-from hatchel.study.cell import Record
-from hatchel.study.store import Entry, Row, Store
-from hatchel.study.study import Claim, Scale, Study
-from hatchel.study.table import Column, Table, table
+from hatchel.study import study as study_module
+from hatchel.study.claims import Claim
+from hatchel.study.grid import Grid, Scale
+from hatchel.study.store import Store
+from hatchel.study.study import Study
+from hatchel.study.table import Column, table
+from hatchel.study.task import Case, Result
 from tests.study.coin import Coin
 
-
-class CoinStudy(Study, kind="test-coins"):
-    """Coins that are fair and coins that are not."""
-
-    paper = "999 Table 1"
-    scales = {"smoke": "one toss", "laptop": "a few tosses", "paper": "many"}  # noqa: RUF012
-    broken = False
-
-    def entries(self, scale: Scale, seeds: int | None = None) -> list[Entry]:
-        """Two coins."""
-        coins = {"fair": Coin(seed=0, bias=0.5), "unfair": Coin(seed=0, bias=0.25, broken=type(self).broken)}
-        return [
-            Entry({"method": name, "scale of it": 1}, coin.with_fields(seed=s))
-            for name, coin in coins.items()
-            for s in range(seeds or 3)
-        ]
-
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
-        """By coin, the paper's beside it."""
-        published = {("fair",): 0.5}
-        return [table("Heads by coin", rows, ["method"], [Column("heads", "heads", published)])]
-
-    def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """One of each."""
-        return [
-            Claim("Fair coins are fair.", True, "0.5 against 0.5"),
-            Claim("All coins are.", False, "0.25"),
-            Claim("So are dice.", None, "no dice"),
-        ]
+BROKEN = {"unfair": False}
 
 
-# Known to these tests alone: others walk over all studies there are.
-Study._members.pop("test-coins")
+def coins_grid(scale: Scale) -> Grid:
+    """Two coins."""
+    found = {"fair": Coin(seed=0, bias=0.5), "unfair": Coin(seed=0, bias=0.25, broken=BROKEN["unfair"])}
+    return Grid(
+        tuple(Case({"method": name, "scale of it": 1}, coin) for name, coin in found.items()), 3, "a few tosses"
+    )
+
+
+def coins_claims(frame: pd.DataFrame) -> list[Claim]:
+    """One of each."""
+    return [
+        Claim("Fair coins are fair.", True, "0.5 against 0.5"),
+        Claim("All coins are.", False, "0.25"),
+        Claim("So are dice.", None, "no dice"),
+    ]
+
+
+COINS = Study(
+    name="test-coins",
+    about="Coins that are fair and coins that are not.",
+    paper="999 Table 1",
+    grid=coins_grid,
+    tables=lambda frame: [table("Heads by coin", frame, ["method"], [Column("heads", "heads", {("fair",): 0.5})])],
+    figures=lambda frame: {},
+    claims=coins_claims,
+)
 
 
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(Study._members, "test-coins", CoinStudy)
+    # Known to these tests alone: others walk over all studies there are.
+    monkeypatch.setitem(study_module._STUDIES, "test-coins", COINS)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(CoinStudy, "broken", False)
+    monkeypatch.setitem(BROKEN, "unfair", False)
 
 
 def call(*arguments: str) -> Any:
@@ -86,8 +86,8 @@ def test_list_and_show() -> None:
     assert "tc-disparity" in rows
     assert re.search(r"test-coins +999 Table 1 +Coins", said("list"))
     text = said("show", "test-coins", "--seeds", "5")
-    assert "laptop: a few tosses" in text
-    assert "10 cells at laptop:" in text
+    assert "laptop: 3 seeds; a few tosses" in text
+    assert "10 tasks at laptop:" in text
     assert re.search(r"unfair +1 +5", text)
 
 
@@ -95,34 +95,34 @@ def test_a_run_says_what_it_shows() -> None:
     result = coins()
     assert result.exit_code == 0
     text = result.output
-    assert "Scale laptop: a few tosses" in text
-    assert "6 of 6 cells done; seeds 0, 1, 2" in text
+    assert "Scale laptop: 3 seeds; a few tosses" in text
+    assert "6 of 6 tasks done; seeds 0, 1, 2" in text
     # heads = bias + seed / 10: means 0.6 and 0.35; the paper's figure only for the fair one.
     assert re.search(r"\| fair \| 0\.600 \[[\d., ]+\] \| 0\.500 \| 3 \|", text)
     assert re.search(r"\| unfair \| 0\.350 \[[\d., ]+\] \| – \| 3 \|", text)
     assert "- holds: Fair coins are fair.\n  0.5 against 0.5" in text
-    assert "- does NOT hold: All coins are." in text
+    assert "- does not hold: All coins are." in text
     assert "- undecided: So are dice." in text
     assert "hatchel study report test-coins --scale laptop" in text
-    assert "6 of 6 cells done" in result.stderr
+    assert "6 of 6 tasks done" in result.stderr
     assert len(Store("studies").digests()) == 6
 
 
 def test_done_cells_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     coins("--seeds", "2")
 
-    def never(self: Coin, place: Any) -> Any:
+    def never(self: Coin, workspace: Any) -> Any:
         raise AssertionError("computed again")
 
     monkeypatch.setattr(Coin, "compute", never)
-    assert "4 of 4 cells done" in said("run", "test-coins", "--engine", "here", "--seeds", "2", "--quiet")
+    assert "4 of 4 tasks done" in said("run", "test-coins", "--engine", "here", "--seeds", "2", "--quiet")
 
 
 def test_failed_cells_are_listed_and_retried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CoinStudy, "broken", True)
+    monkeypatch.setitem(BROKEN, "unfair", True)
     result = coins("--seeds", "2", "--store", "mine")
     assert result.exit_code == 1
-    assert "2 of 4 cells done" in result.output
+    assert "2 of 4 tasks done" in result.output
     assert "2 failed; again with: hatchel study run test-coins --scale laptop --seeds 2 --store mine" in result.output
     line = r"method=unfair, scale of it=1, seed 1 \(\w{12}\): the coin is broken"
     assert re.search(line, result.output)
@@ -131,7 +131,7 @@ def test_failed_cells_are_listed_and_retried(monkeypatch: pytest.MonkeyPatch) ->
     assert re.search(r"unfair +1 +2\n", status)
     assert re.search(line, status)
     assert coins("--seeds", "2", "--store", "mine").exit_code == 1  # failed cells stay failed
-    monkeypatch.setattr(Coin, "compute", lambda self, place: Record({"heads": 1.0}))
+    monkeypatch.setattr(Coin, "compute", lambda self, workspace: Result({"heads": 1.0}))
     assert coins("--seeds", "2", "--store", "mine", "--retry").exit_code == 0
 
 
@@ -139,10 +139,12 @@ def test_dry_run_prints_cells_and_time_and_computes_nothing(tmp_path: Path) -> N
     text = said("run", "test-coins", "--engine", "here", "--seeds", "2", "--dry-run")
     digest = Coin(seed=1, bias=0.25).digest()
     assert re.search(rf"unfair +1 +1 +{digest} +waiting", text)
-    # Coin.seconds: 50 s and 25 s, two seeds each, one at a time.
-    assert "4 cells to compute: roughly 2 min" in text
+    assert "4 tasks to compute\n" in text  # the time is known after the first
     assert not (tmp_path / "studies").exists()
     coins("--seeds", "1")
+    assert "2 tasks to compute: roughly 1 s" in said(
+        "run", "test-coins", "--engine", "here", "--seeds", "2", "--dry-run"
+    )
     text = said("run", "test-coins", "--engine", "here", "--seeds", "1", "--dry-run")
     assert "nothing left to compute" in text
     assert text.count("done") == 2
@@ -151,7 +153,7 @@ def test_dry_run_prints_cells_and_time_and_computes_nothing(tmp_path: Path) -> N
 def test_only_some_labels() -> None:
     result = coins("--only", "method=fair", "--seeds", "2")
     assert result.exit_code == 0
-    assert "2 of 4 cells done" in result.output
+    assert "2 of 4 tasks done" in result.output
     assert len(Store("studies").digests()) == 2
     assert coins("--only", "method=fair", "--only", "method=unfair", "--seeds", "2").exit_code == 0
     assert len(Store("studies").digests()) == 4
@@ -198,15 +200,15 @@ def test_a_store_of_a_newer_version() -> None:
 def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Coin.compute
 
-    def stopped(self: Coin, place: Any) -> Any:
+    def stopped(self: Coin, workspace: Any) -> Any:
         if self.seed == 1:
             raise KeyboardInterrupt
-        return whole(self, place)
+        return whole(self, workspace)
 
     monkeypatch.setattr(Coin, "compute", stopped)
     result = coins("--seeds", "2", "--only", "method=fair")
     assert result.exit_code == 130
-    assert "Stopped with 1 of 2 cells done. To go on: " in result.stderr
+    assert "Stopped with 1 of 2 tasks done. To go on: " in result.stderr
     assert "hatchel study run test-coins --scale laptop --seeds 2 --engine here --only method=fair" in result.stderr
     monkeypatch.setattr(Coin, "compute", whole)
     assert coins("--seeds", "2").exit_code == 0
@@ -230,13 +232,13 @@ def test_query_as_table_csv_and_json() -> None:
 def test_query_cannot_write() -> None:
     coins()
     before = {p: p.read_bytes() for p in Path("studies").rglob("*.json")}
-    for sql in ("DROP TABLE cells", "ATTACH 'x.db' AS x", "PRAGMA journal_mode=WAL", "DELETE FROM measures"):
+    for sql in ("DROP TABLE entries", "ATTACH 'x.db' AS x", "PRAGMA journal_mode=WAL", "DELETE FROM entries"):
         with pytest.raises(HatchelError, match="may only read"):
             call("query", sql)
     assert {p: p.read_bytes() for p in Path("studies").rglob("*.json")} == before
     assert not Path("x.db").exists()
     assert "read-only" in said("query", "--help")
-    with pytest.raises(HatchelError, match="say what to ask"):
+    with pytest.raises(HatchelError, match="name a query"):
         call("query")
 
 
@@ -258,7 +260,7 @@ def test_export_in_three_forms() -> None:
 
 def test_report_from_the_records(tmp_path: Path) -> None:
     with pytest.raises(
-        HatchelError, match=r"no cell is done at laptop in studies; first: hatchel study run test-coins"
+        HatchelError, match=r"no task is done at laptop in studies; first: hatchel study run test-coins"
     ):
         call("report", "test-coins")
     coins()
@@ -271,11 +273,11 @@ def test_report_from_the_records(tmp_path: Path) -> None:
 def test_a_study_file_from_the_example(tmp_path: Path) -> None:
     text = said("show", "grid")
     Path("mine.yaml").write_text(text.replace("name: example", "name: mine"))
-    assert "6 cells at laptop" in said("show", "mine.yaml")
+    assert "6 tasks at laptop" in said("show", "mine.yaml")
     result = call("run", "mine.yaml", "--scale", "smoke", "--engine", "here", "--only", "method=vae")
     assert result.exit_code == 0
-    assert "1 of 3 cells done; seeds 0" in result.output
-    (row,) = json.loads(said("query", "SELECT study, scale, value FROM results WHERE metric='mig'", "--json"))
+    assert "1 of 3 tasks done; seeds 0" in result.output
+    (row,) = json.loads(said("query", "SELECT study, scale, value FROM results WHERE name='mig'", "--json"))
     assert (row["study"], row["scale"]) == ("mine", "smoke")
     assert f"| vae | {row['value']:.3f} |" in result.output
 
@@ -307,3 +309,19 @@ def test_tune_prints_the_best_and_a_warning() -> None:
         call("tune", "vae", "steps=4", "data=xy_squares")
     with pytest.raises(HatchelError, match=r"unknown method 'vaee'. Did you mean 'vae'"):
         call("tune", "vaee", "steps=[4,5]", "data=xy_squares")
+
+
+def test_a_study_of_a_plugin_runs_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study_module, "_STUDIES", dict(study_module._STUDIES))
+    Path("mine.py").write_text(
+        "from hatchel.study.grid import Grid\n"
+        "from hatchel.study.study import Study, register\n"
+        "from hatchel.study.table import Column\n"
+        "from hatchel.study.task import Case\n"
+        "from tests.study.coin import Coin\n"
+        "grid = lambda scale: Grid((Case({'method': 'coin'}, Coin(seed=0)),), 2)\n"
+        "register(Study('plugged-in', 'One coin.', grid, (Column('heads', 'heads'),)))\n"
+    )
+    text = said("run", "plugged-in", "--engine", "here", "--plugin", "mine.py")
+    assert "| coin | 0.550 [0.500, 0.600] | 2 |" in text
+    assert "plugged-in" in said("list", "--plugin", "mine.py")

@@ -13,7 +13,7 @@ import pytest
 
 from hatchel.study.engines.here import Here
 from hatchel.study.engines.ray import Ray
-from hatchel.study.runner import run_cells
+from hatchel.study.runner import run_tasks
 from hatchel.study.store import Store
 from hatchel.study.worker import CRASHES
 from tests.study import session
@@ -31,7 +31,7 @@ def test_the_records_are_those_of_this_process(tmp_path: Path) -> None:
 def test_a_cell_that_kills_its_worker_is_given_up(tmp_path: Path) -> None:
     log, store = tmp_path / "log", Store(tmp_path / "store")
     cells = [Toy(seed=i, log=str(log), act=act) for i, act in enumerate(("die", "compute"))]
-    tally = run_cells(cells, store, Ray(workers=1), plugins=[plugin(tmp_path)])
+    tally = run_tasks(cells, store, Ray(workers=1), plugins=[plugin(tmp_path)])
     assert (tally.done, tally.failed) == (1, 1)
     assert store.error(cells[0].digest()).startswith(f"its worker died {CRASHES} times")
     assert Counter(computed(log)) == {0: CRASHES, 1: 1}

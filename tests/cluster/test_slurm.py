@@ -11,12 +11,11 @@ import pytest
 import torch
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.spec import updated
-from hatchel.methods.method import preset
+from hatchel.methods.resolve import resolve
 from hatchel.study.engines import slurm as engine_module
 from hatchel.study.engines.here import Here
 from hatchel.study.engines.slurm import Slurm
-from hatchel.study.runner import run_cells
+from hatchel.study.runner import run_tasks
 from hatchel.study.store import Store
 from hatchel.study.worker import CRASHES
 from hatchel.training.run import TrainedRun, train
@@ -43,7 +42,7 @@ def test_a_cell_that_kills_its_job_is_given_up(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(engine_module, "GRACE", 3.0)
     log, store = tmp_path / "log", Store(tmp_path / "store")
     cells = [Toy(seed=i, log=str(log), act=act) for i, act in enumerate(("die", "compute"))]
-    tally = run_cells(cells, store, engine(tmp_path), plugins=[plugin(tmp_path)])
+    tally = run_tasks(cells, store, engine(tmp_path), plugins=[plugin(tmp_path)])
     assert (tally.done, tally.failed) == (1, 1)
     assert store.error(cells[0].digest()).startswith(f"its worker died {CRASHES} times")
     assert Counter(computed(log)) == {0: CRASHES, 1: 1}
@@ -66,7 +65,7 @@ def test_a_job_whose_time_is_up_is_queued_again_and_one_that_nobody_waits_for_is
         runner.kill()
     assert store.status(cells[0].digest()) == "waiting"
     gate.touch()
-    assert run_cells(cells, store, engine(tmp_path), plugins=[plugin(tmp_path)]).done == 1
+    assert run_tasks(cells, store, engine(tmp_path), plugins=[plugin(tmp_path)]).done == 1
 
 
 @pytest.mark.usefixtures("slurm")
@@ -74,13 +73,13 @@ def test_a_job_whose_time_is_up_is_queued_again_and_one_that_nobody_waits_for_is
 def test_what_sbatch_refuses_is_said(field: str, value: object, word: str, tmp_path: Path) -> None:
     cells = [Toy(seed=0, log=str(tmp_path / "log"))]
     with pytest.raises(HatchelError, match=rf"engine slurm: sbatch refused \(.*{word}"):
-        run_cells(cells, Store(tmp_path / "store"), engine(tmp_path, **{field: value}))
+        run_tasks(cells, Store(tmp_path / "store"), engine(tmp_path, **{field: value}))
 
 
 @pytest.mark.usefixtures("slurm")
 def test_two_processes_in_a_job_train_the_run_of_one(tmp_path: Path) -> None:
     fields = {"batch_size": 16, "steps": 5, "optimizer.lr": 1e-3, "objective.tc.term.by.hidden": 32, "threads": 1}
-    one = train(updated(preset("factor_vae", data="xy_squares"), fields), out=tmp_path / "one", progress=False)
+    one = train(resolve("factor_vae", "xy_squares", fields), out=tmp_path / "one", progress=False)
     words = ["factor_vae", "data=xy_squares", *(f"{k}={v}" for k, v in fields.items()), f"--out={tmp_path / 'two'}"]
     launch = f"{sys.executable} -m torch.distributed.run --standalone --nproc-per-node 2 -m hatchel train"
     job = ["sbatch", "--wait", "--cpus-per-task=2", f"--output={tmp_path / 'job.log'}"]

@@ -224,7 +224,7 @@ def test_two_runs_their_levels_and_classes(
     assert np.array_equal(seen.pixels("#decoded-0"), to_bytes(mixed.decode(code))[0, ..., 0])
     seen.page.get_by_label("Latent space").select_option("1")
     seen.settle()
-    larger = pair.collection.for_run(picture, hierarchy)
+    larger = pair.for_run(picture, hierarchy)
     assert np.array_equal(seen.pixels("#input-1", 32), larger[0, ..., 0])
     assert np.array_equal(seen.pixels("#decoded-1", 32), to_bytes(hierarchy.reconstruct(larger, 1))[0, ..., 0])
 

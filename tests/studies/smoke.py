@@ -7,16 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from matplotlib.figure import Figure
 from PIL import Image
 
 from hatchel.core.spec import from_dict, to_dict
-from hatchel.study.cell import Cell
 from hatchel.study.engines.here import Here
+from hatchel.study.frame import tasks
+from hatchel.study.grid import Scale
 from hatchel.study.report import slug, write_report
-from hatchel.study.runner import run_cells
-from hatchel.study.store import Row, Store
-from hatchel.study.study import Scale, Study
+from hatchel.study.runner import run_tasks
+from hatchel.study.store import Store
+from hatchel.study.study import Study
+from hatchel.study.task import Task
 
 SMOKED = {
     "recurd": ("recurd-table2", "recurd-baselines", "recurd-depth", "recurd-ablation", "recurd-layers", "recurd-cost"),
@@ -33,8 +36,8 @@ SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
 
 def named(name: str) -> Study:
     """The study as the program finds it."""
-    study = from_dict(Study, name)
-    assert study.kind == name
+    study = Study.load(name)
+    assert study.name == name
     return study
 
 
@@ -43,54 +46,56 @@ def builds(name: str) -> None:
     study = named(name)
     assert study.paper
     for scale in SCALES:
-        entries = study.entries(scale)
-        assert study.scales[scale]
+        entries = study.tasks(scale)
+        assert study.words(scale)
         assert entries
-        told = [(json.dumps(dict(e.labels), sort_keys=True), e.cell.seed) for e in entries]
-        digests = [e.cell.digest() for e in entries]
+        told = [(json.dumps(dict(e.labels), sort_keys=True), e.task.seed) for e in entries]
+        digests = [e.task.digest() for e in entries]
         assert len(set(told)) == len(entries)
         assert len(set(digests)) == len(entries)
         assert len({tuple(e.labels) for e in entries}) == 1
         for entry in _ends(entries):
-            assert from_dict(Cell, json.loads(json.dumps(to_dict(entry.cell)))).digest() == entry.cell.digest()
-    few, more = study.entries("smoke", 1), study.entries("smoke", 2)
+            assert from_dict(Task, json.loads(json.dumps(to_dict(entry.task)))).digest() == entry.task.digest()
+    few, more = study.tasks("smoke", 1), study.tasks("smoke", 2)
     if len(more) > len(few):  # counting and closed forms have no seed
         assert len(more) == 2 * len(few)
-        assert {e.cell.digest() for e in few} < {e.cell.digest() for e in more}
-        assert {e.cell.seed for e in more} == {0, 1}
+        assert {e.task.digest() for e in few} < {e.task.digest() for e in more}
+        assert {e.task.seed for e in more} == {0, 1}
 
 
-def runs(name: str, folder: Path) -> list[Row]:
-    """Every cell, then everything that is made of the rows; the rows."""
+def runs(name: str, folder: Path) -> pd.DataFrame:
+    """Every task, then everything that is made of the frame; the frame."""
     study, store = named(name), Store(folder / "store")
-    entries = study.entries("smoke")
-    tally = run_cells([e.cell for e in entries], store, Here())
-    failed = [store.error(e.cell.digest()) for e in entries if store.status(e.cell.digest()) != "done"]
+    entries = study.tasks("smoke")
+    tally = run_tasks([e.task for e in entries], store, Here())
+    failed = [store.error(e.task.digest()) for e in entries if store.status(e.task.digest()) != "done"]
     assert tally.failed == 0, failed[0]
-    rows = store.rows(entries)
-    assert [r.digest for r in rows] == [e.cell.digest() for e in entries]
-    _made_of(study, rows)
-    for row in _ends(rows):  # a report may come before the study's end
-        _made_of(study, [row])
-        assert all(isinstance(f, Figure) for f in study.figures([row]).values())
-    _written(study, rows, folder / "report")
-    return rows
+    frame = store.frame_of(entries, name, "smoke")
+    done = tasks(frame)["task"].tolist()
+    assert done == [e.task.digest() for e in entries]
+    _made_of(study, frame)
+    for digest in _ends(done):  # a report may come before the study's end
+        one = frame[frame["task"] == digest]
+        _made_of(study, one)
+        assert all(isinstance(f, Figure) for f in study.figures(one).values())
+    _written(study, frame, folder / "report")
+    return frame
 
 
-def _made_of(study: Study, rows: Sequence[Row]) -> None:
-    for table in study.tables(rows):
-        widths = {len(table.headings), *(len(line) for line in table.cells())}
+def _made_of(study: Study, frame: pd.DataFrame) -> None:
+    for table in study.tables(frame):
+        widths = {len(table.headings), *(len(line) for line in table.texts())}
         assert len(widths) == 1
-        assert table.markdown().count("\n") == table.latex().count("\n") - 4 == len(table.lines) + 1
-        assert len({line.labels for line in table.lines}) == len(table.lines)
-    for claim in study.claims(rows):
+        assert table.markdown().count("\n") == table.latex().count("\n") - 4 == len(table.rows) + 1
+        assert len({line.labels for line in table.rows}) == len(table.rows)
+    for claim in study.claims(frame):
         assert claim.text.endswith(".")
         assert claim.evidence
 
 
-def _written(study: Study, rows: Sequence[Row], folder: Path) -> None:
-    page = write_report(study, rows, "smoke", folder).read_text()
-    figures = study.figures(rows)
+def _written(study: Study, frame: pd.DataFrame, folder: Path) -> None:
+    page = write_report(study, frame, "smoke", folder).read_text()
+    figures = study.figures(frame)
     assert len({slug(f) for f in figures}) == len(figures)
     for name in figures:
         with Image.open(folder / f"{slug(name)}.png") as picture:
@@ -99,11 +104,13 @@ def _written(study: Study, rows: Sequence[Row], folder: Path) -> None:
         assert "</svg>" in (folder / f"{slug(name)}.svg").read_text()
     assert page.count("<figure") == len(figures)
     body = json.loads((folder / "results.json").read_text())
-    assert len(body["cells"]) == len(rows)
-    used = {c.name for t in study.tables(rows) for c in t.columns}
-    assert all(set(cell["values"]) == used & set(row.values) for cell, row in zip(body["cells"], rows, strict=True))
+    done = tasks(frame)["task"].tolist()
+    assert [cell["cell"] for cell in body["cells"]] == done
+    used = {c.name for t in study.tables(frame) for c in t.columns}
+    for cell in body["cells"]:
+        assert set(cell["values"]) == used & {*frame[frame["task"] == cell["cell"]]["name"]}
     assert all(claim["holds"] is None for claim in body["claims"])
-    assert study.kind in (folder / "tables.md").read_text()
+    assert study.name in (folder / "tables.md").read_text()
 
 
 def _ends(items: Sequence[Any]) -> list[Any]:

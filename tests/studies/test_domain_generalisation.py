@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import pytest
 
-from hatchel.studies.domain_generalisation import DomainGeneralisation, over_angles
-from hatchel.study.cells.classified import SHARES, accuracy
-from hatchel.study.store import Row
+from hatchel.studies.recurd_digits import domain_claims, over_angles
+from hatchel.studies.tasks.classified import SHARES, accuracy
+from hatchel.study.frame import select, values
+from tests.study.made import both, rows, seeds
 
-
-def row(method: str, angle: int, seed: int, base: float) -> Row:
-    values = {accuracy(s): base + s / 10 for s in SHARES}
-    return Row({"method": method, "angle": angle}, seed, f"{method}{angle}{seed}", values, {}, 1.0)
-
-
-ROWS = [row("RecurD", a, s, 0.5 + a / 1000 + s / 100) for s in range(3) for a in (0, 75)]
-ROWS += [row("beta-VAE", a, s, 0.2 + a / 1000 + s / 100) for s in range(3) for a in (0, 75)]
+BASES = {"RecurD": 0.5, "beta-VAE": 0.2}
+ROWS = both(*(
+    rows(
+        {"method": method, "angle": angle},
+        **{accuracy(s): [base + angle / 1000 + seed / 100 + s / 10 for seed in range(3)] for s in SHARES},
+    )
+    for method, base in BASES.items()
+    for angle in (0, 75)
+))  # fmt: skip
 
 
 def test_the_mean_over_angles_by_seed() -> None:
-    found = {(r.labels["method"], r.seed): r.values for r in over_angles(ROWS)}
-    assert found["RecurD", 1][accuracy(0.2)] == pytest.approx(0.51 + 0.02 + 0.0375)
-    assert found["RecurD", 1]["angle 75"] == pytest.approx(0.51 + 0.1 + 0.075)
-    assert len(found) == 6
+    found = over_angles(ROWS)
+    second = seeds(select(found, method="RecurD"), 1)
+    assert values(second, accuracy(0.2)) == pytest.approx([0.51 + 0.02 + 0.0375])
+    assert values(second, "angle 75") == pytest.approx([0.51 + 0.1 + 0.075])
+    assert len(found[["method", "seed"]].drop_duplicates()) == 6
 
 
 def test_a_seed_with_an_angle_missing_has_no_mean() -> None:
-    kept = [r for r in ROWS if not (r.seed == 2 and r.labels["angle"] == 75 and r.labels["method"] == "RecurD")]
-    (last,) = [r for r in over_angles(kept) if r.seed == 2 and r.labels["method"] == "RecurD"]
-    assert set(last.values) == {"angle 0"}
-    assert [c.holds for c in DomainGeneralisation().claims(kept)] == [None, None]  # two seeds are too few
+    gone = (ROWS["seed"] == 2) & (ROWS["angle"] == 75) & (ROWS["method"] == "RecurD")
+    last = seeds(select(over_angles(ROWS[~gone]), method="RecurD"), 2)
+    assert set(last["name"]) == {"angle 0"}
+    assert [c.holds for c in domain_claims(ROWS[~gone])] == [None, None]  # two seeds are too few
 
 
 def test_claims_are_about_the_mean_over_angles() -> None:
-    claims = DomainGeneralisation().claims(ROWS)
+    claims = domain_claims(ROWS)
     assert [c.holds for c in claims] == [True, True]
     assert "difference 0.300" in claims[0].evidence

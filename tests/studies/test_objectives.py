@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from hatchel.data.xy_squares import XYSquares
-from hatchel.methods.method import preset
-from hatchel.studies.objectives import ROWS, Verified
-from hatchel.study.cell import Place
+from hatchel.methods.resolve import resolve
+from hatchel.studies.hfvae import OBJECTIVES, Verified
+from hatchel.study.task import Workspace
 
-NOWHERE = Place(Path("nowhere"), Path("nowhere"))
+NOWHERE = Workspace(Path("nowhere"), Path("nowhere"))
 
 
 def verified(name: str, weights: tuple[float, float, float, float] | None = None) -> dict[str, float]:
-    method, symbols, own = ROWS[name]
-    cell = Verified(0, preset(method, data=XYSquares(size=16), **symbols), weights or own, draws=4)
+    method, symbols, own = OBJECTIVES[name]
+    cell = Verified(0, resolve(method, XYSquares(size=16), symbols), weights or own, draws=4)
     return dict(cell.compute(NOWHERE).values)
 
 

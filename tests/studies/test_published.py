@@ -6,15 +6,13 @@ import math
 
 import pytest
 
-from hatchel.core.spec import from_dict
-from hatchel.studies import tc_dimension
+from hatchel.studies import total_correlation
 from hatchel.study.study import Study
 from tests.studies.smoke import SMOKED
 
 
 def published(study: str) -> dict[str, dict[tuple, float]]:
-    columns = from_dict(Study, study).columns  # pyright: ignore[reportAttributeAccessIssue]
-    return {c.name: dict(c.published.items()) for c in columns}
+    return {c.name: dict(c.published.items()) for c in Study.load(study).columns}
 
 
 @pytest.mark.parametrize(
@@ -78,9 +76,9 @@ def test_a_line_of_a_table(study, line, wanted):
 @pytest.mark.parametrize("name", [name for group in SMOKED.values() for name in group])
 def test_every_published_figure_has_its_line(name):
     """At the paper's scale each one stands beside a value of ours: no label is misspelt."""
-    study = from_dict(Study, name)
-    columns = getattr(study, "columns", ())
-    lines = {tuple(e.labels.values()) for e in study.entries("paper", 1)}
+    study = Study.load(name)
+    columns = study.columns
+    lines = {tuple(e.labels.values()) for e in study.tasks("paper", 1)}
     assert all(key in lines for column in columns for key in column.published)
 
 
@@ -90,8 +88,8 @@ def test_the_discriminators_table():
         (100, 0.6): (10.27, 11.16), (100, 0.9): (23.39, 41.52), (1000, 0.3): (8.62, 23.58),
         (1000, 0.6): (17.40, 111.57), (1000, 0.9): (22.47, 415.18),
     }  # fmt: skip
-    assert {k: (v, tc_dimension.TRUTH[k]) for k, v in tc_dimension.PUBLISHED.items()} == wanted
-    for (dim, rho), truth in tc_dimension.TRUTH.items():
+    assert {k: (v, total_correlation.TRUTH[k]) for k, v in total_correlation.PUBLISHED.items()} == wanted
+    for (dim, rho), truth in total_correlation.TRUTH.items():
         assert truth == pytest.approx(-dim / 4 * math.log(1 - rho**2), abs=0.006)
 
 
@@ -107,5 +105,5 @@ def test_parameters():
 
 def test_what_is_counted_is_not_trained():
     """An estimate of the time would count it."""
-    entries = from_dict(Study, "recurd-cost").entries("laptop", 1)
-    assert {e.labels["what"]: bool(e.cell.trainings()) for e in entries} == {"counted": False, "trained": True}
+    entries = Study.load("recurd-cost").tasks("laptop", 1)
+    assert {e.labels["what"]: bool(e.task.trainings()) for e in entries} == {"counted": False, "trained": True}

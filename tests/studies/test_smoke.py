@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hatchel.studies.grid_file import GridStudy
-from hatchel.study.study import Study
+from hatchel.study.study import studies
 from tests.studies.smoke import SMOKED, builds
 
 STUDIES = (
@@ -18,8 +17,8 @@ STUDIES = (
 
 
 def test_all_of_them_are_here_and_run_in_the_tests():
-    own = {name for name, study in Study.members().items() if study.__module__.startswith("hatchel.")}
-    assert own - {GridStudy.kind} == set(STUDIES)
+    own = {name for name, study in studies().items() if study.grid.__module__.startswith("hatchel.studies")}
+    assert own == set(STUDIES)
     assert sorted(name for group in SMOKED.values() for name in group) == sorted(STUDIES)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Spec
-from hatchel.study.cell import Cell, Place, Record
+from hatchel.study.task import Result, Task, Workspace
 
 
 class Metal(Spec):
@@ -14,17 +14,14 @@ class Metal(Spec):
     alloy: tuple[str, ...] = ("copper",)
 
 
-class Coin(Cell, kind="test_coin"):
+class Coin(Task, kind="test_coin"):
     """heads = bias + seed / 10."""
 
     bias: float = 0.5
     metal: Metal = Metal()
     broken: bool = False
 
-    def compute(self, place: Place) -> Record:
+    def compute(self, workspace: Workspace) -> Result:
         if self.broken:
             raise HatchelError("the coin is broken")
-        return Record({"heads": self.bias + self.seed / 10, "tails": 1 - self.bias}, {"curves": {}})
-
-    def seconds(self) -> float | None:
-        return 100 * self.bias
+        return Result({"heads": self.bias + self.seed / 10, "tails": 1 - self.bias}, {"curves": {}})

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from hatchel.core.plugins import load_file
 from hatchel.core.spec import from_dict, to_dict
-from hatchel.study.cell import Cell
 from hatchel.study.engines.engine import Engine
-from hatchel.study.runner import run_cells
+from hatchel.study.runner import run_tasks
 from hatchel.study.store import Store
+from hatchel.study.task import Task
 
 
-def start(store: Path, engine: str | dict, cells: Sequence[Cell], plugin: Path) -> subprocess.Popen[str]:
+def start(store: Path, engine: str | dict, cells: Sequence[Task], plugin: Path) -> subprocess.Popen[str]:
     """Begin a study of these cells; its standard output ends with the tally."""
     words = [str(store), json.dumps(engine), json.dumps([to_dict(cell) for cell in cells]), str(plugin)]
     command = [sys.executable, str(Path(__file__)), *words]
@@ -36,8 +36,8 @@ def main(store: str, engine: str, cells: str, plugin: str) -> None:
     # Tests that were started in the background pass on that Ctrl-C is ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     load_file(Path(plugin))
-    todo = [from_dict(Cell, cell) for cell in json.loads(cells)]
-    found = run_cells(todo, Store(store), from_dict(Engine, json.loads(engine)), plugins=[Path(plugin)])
+    todo = [from_dict(Task, cell) for cell in json.loads(cells)]
+    found = run_tasks(todo, Store(store), from_dict(Engine, json.loads(engine)), plugins=[Path(plugin)])
     print(json.dumps(asdict(found)))
 
 

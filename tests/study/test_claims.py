@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from hatchel.metrics.statistics import paired_difference
-from hatchel.study.claims import every, higher, inside, lower, near
-from hatchel.study.study import Claim
-from tests.study.made import rows
+from hatchel.study.claims import Claim, every, higher, inside, lower, near
+from hatchel.study.statistics import paired_difference
+from tests.study.made import rows, seeds
 
 LOW = rows({"method": "low"}, mig=[0.10, 0.30, 0.20], limit=[0.2, 0.4, 0.3])
 HIGH = rows({"method": "high"}, mig=[0.15, 0.36, 0.24])
@@ -24,7 +23,7 @@ def test_higher_and_lower_are_decided_by_the_interval_of_the_difference(first, s
 def test_evidence_has_the_paired_difference():
     found = paired_difference([0.15, 0.36, 0.24], [0.10, 0.30, 0.20])
     claim = higher("It is.", HIGH, LOW, "mig")
-    ends = f"[{found.interval.low:.3f}, {found.interval.high:.3f}]"
+    ends = f"[{found.low:.3f}, {found.high:.3f}]"
     assert claim.evidence.endswith(f"difference 0.050 {ends} over 3 seeds")
     assert claim.evidence.startswith("0.250 [0.150, 0.360] against 0.200 [0.100, 0.300]; ")
 
@@ -41,19 +40,19 @@ def test_near(within, holds):
 
 
 def test_seeds_are_paired_by_number():
-    assert higher("It is.", HIGH[::-1], LOW, "mig").evidence == higher("It is.", HIGH, LOW, "mig").evidence
+    assert higher("It is.", HIGH.iloc[::-1], LOW, "mig").evidence == higher("It is.", HIGH, LOW, "mig").evidence
 
 
 def test_two_seeds_or_fewer_decide_nothing():
-    two = higher("It is.", HIGH, LOW[:2], "mig")
+    two = higher("It is.", HIGH, seeds(LOW, 0, 1), "mig")
     assert two.holds is None
     assert two.evidence.endswith("; 2 seeds, too few to decide")
-    one = higher("It is.", HIGH[:1], LOW[:1], "mig")
+    one = higher("It is.", seeds(HIGH, 0), seeds(LOW, 0), "mig")
     assert one.holds is None
     assert one.evidence == "0.150 against 0.100; 1 seed, too few to decide"
-    assert near("Equal.", HIGH[:1], LOW[:1], "mig", "mig", 9.0).holds is None
-    assert higher("It is.", HIGH[:1], LOW[1:], "mig").evidence == "no cells"
-    assert higher("It is.", [], LOW, "mig").holds is None
+    assert near("Equal.", seeds(HIGH, 0), seeds(LOW, 0), "mig", "mig", 9.0).holds is None
+    assert higher("It is.", seeds(HIGH, 0), seeds(LOW, 1, 2), "mig").evidence == "not run"
+    assert higher("It is.", seeds(HIGH), LOW, "mig").holds is None
 
 
 @pytest.mark.parametrize(
@@ -75,7 +74,7 @@ def test_inside_is_decided_by_the_interval_of_the_mean(values, limits, holds):
 
 
 def test_inside_without_cells():
-    assert inside("It is.", [], 0, 1).evidence == "no cells"
+    assert inside("It is.", [], 0, 1).evidence == "not run"
     assert inside("It is.", [0.5], 0, 1).evidence == "0.5; 1 seed, too few to decide"
 
 
@@ -87,8 +86,8 @@ def test_against_several_it_takes_each_of_them(outcomes, holds):
     found = {f"m{i}": Claim("", outcome, f"numbers {i}") for i, outcome in enumerate(outcomes)}
     claim = every("Best.", found)
     assert claim.holds is holds
-    partly = every("Best.", {**found, "other": Claim("", None, "no cells")})
+    partly = every("Best.", {**found, "other": Claim("", None, "not run")})
     assert partly.holds is (None if holds else holds)  # of one that was not run nothing is known
     assert partly.evidence == f"{claim.evidence}; not run: other"
     assert ("not so against m1 (numbers 1)" in claim.evidence) is (outcomes[1] is False)
-    assert every("Best.", {"not run": Claim("", None, "no cells")}).evidence == "no cells"
+    assert every("Best.", {"not run": Claim("", None, "not run")}).evidence == "not run"

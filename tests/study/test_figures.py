@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from hatchel.study import figures
-from tests.study.made import rows
+from hatchel.study.figures import agreement, joined, wins
+from tests.study.made import both, rows, seeds
 
-THREE = [*rows({"method": "a"}, mig=[0.1, 0.2, 0.6], rec=[1.0, 2.0, 3.0]), *rows({"method": "b"}, mig=[0.5], rec=[4.0])]
+THREE = both(
+    rows({"method": "a"}, mig=[0.1, 0.2, 0.6], rec=[1.0, 2.0, 3.0]), rows({"method": "b"}, mig=[0.5], rec=[4.0])
+)
 FIVE = rows({"method": "a"}, mig=[0.1, 0.2, 0.3, 0.4, 0.9])
 
 
@@ -33,25 +36,26 @@ def test_a_box_needs_five_seeds():
     assert not any(len(s) == 2 and np.allclose(s, 0.38) for s in strokes)
 
 
-def test_scatter_draws_a_dot_a_cell_and_tells_many_labels_apart():
+def test_scatter_draws_a_dot_a_task_and_tells_many_labels_apart():
     axes = figures.scatter(THREE, "rec", "mig", "method", ("error", "MIG")).axes[0]
     assert [np.asarray(line.get_xydata()).tolist() for line in axes.lines] == [
         [[1.0, 0.1], [2.0, 0.2], [3.0, 0.6]],
         [[4.0, 0.5]],
     ]
-    many = [r for i in range(20) for r in rows({"method": f"m{i}"}, x=[0.0], y=[0.0])]
+    many = both(*(rows({"method": f"m{i}"}, x=[0.0], y=[0.0]) for i in range(20)))
     drawn = figures.scatter(many, "x", "y", "method").axes[0].lines
     assert len({(line.get_color(), line.get_marker()) for line in drawn}) == 20
 
 
 def test_more_lines_than_colours_are_told_apart_by_their_markers():
-    many = [r for i in range(9) for d in (1, 2) for r in rows({"method": f"m{i}", "D": d}, tc=[float(i)])]
+    many = both(*(rows({"method": f"m{i}", "D": d}, tc=[float(i)]) for i in range(9) for d in (1, 2)))
     drawn = [(line.get_color(), line.get_marker()) for line in figures.lines(many, "D", "tc", "method").axes[0].lines]
     assert len(set(drawn)) == len(drawn) == 9
 
 
 def test_lines_are_means_in_order_of_the_label():
-    by_dim = [r for d, m in ((20, [2.0, 4.0]), (5, [1.0, 1.0])) for r in rows({"M": 64, "D": d}, tc=m, truth=m)]
+    means = {20: [2.0, 4.0], 5: [1.0, 1.0]}
+    by_dim = both(*(rows({"M": 64, "D": d}, tc=m, truth=m) for d, m in means.items()))
     axes = figures.lines(by_dim, "D", {"tc": "estimated", "truth": "true"}, "M").axes[0]
     assert [np.asarray(line.get_xydata()).tolist() for line in axes.lines] == [[[5.0, 1.0], [20.0, 3.0]]] * 2
     legend = axes.get_legend()
@@ -61,11 +65,10 @@ def test_lines_are_means_in_order_of_the_label():
 
 
 def test_curves_are_the_mean_over_seeds():
-    made = [
-        row
-        for values in ([1.0, 2.0], [3.0, 6.0])
-        for row in rows({"method": "a"}, {"curves": {"mig": [[10, values[0]], [20, values[1]]]}}, mig=[values[1]])
-    ]
+    made = both(*(
+        rows({"method": "a"}, {"curves": {"mig": [[10, a], [20, b]]}}, mig=[b]).assign(task=str(a))
+        for a, b in ([1.0, 2.0], [3.0, 6.0])
+    ))  # fmt: skip
     axes = figures.curves(made, "mig", "method").axes[0]
     assert np.asarray(axes.lines[0].get_xydata()).tolist() == [[10.0, 2.0], [20.0, 4.0]]
 
@@ -85,7 +88,7 @@ def test_grid_of_hides_empty_panels():
 
 @pytest.mark.parametrize("count", [2, 20])
 def test_the_axes_stay_large_beside_any_legend(count):
-    many = [r for i in range(count) for r in rows({"method": f"a longer name {i}"}, x=[0.0], y=[0.0])]
+    many = both(*(rows({"method": f"a longer name {i}"}, x=[0.0], y=[0.0]) for i in range(count)))
     figure = figures.scatter(many, "x", "y", "method")
     figure.draw_without_rendering()
     assert figure.axes[0].get_position().height * figure.get_figheight() > 1.8  # inches
@@ -94,7 +97,48 @@ def test_the_axes_stay_large_beside_any_legend(count):
 def test_violins_from_five_seeds_on():
     many = rows({"method": "a"}, mig=[0.1, 0.2, 0.3, 0.4, 0.5])
     few = rows({"method": "b"}, mig=[0.1, 0.2])
-    axes = figures.boxes([*many, *few], "mig", "method", shape="violin").axes[0]
+    axes = figures.boxes(both(many, few), "mig", "method", shape="violin").axes[0]
     (body,) = axes.collections
     assert np.allclose(body.get_paths()[0].get_extents().intervalx, [0.1, 0.5], atol=0.01)
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first on top
+
+
+PLAIN = rows({"method": "plain"}, mig=[0.1, 0.2, 0.6], reconstruction=[5.0, 6.0, 7.0])
+NEW = rows({"method": "new"}, mig=[0.2, 0.3, 0.7], reconstruction=[5.5, 5.5, 9.0])
+ONCE = rows({"method": "once"}, mig=[0.9])
+
+
+def numbers(figure) -> list[list[str]]:
+    texts = [t.get_text() for t in figure.axes[0].texts]
+    side = len(figure.axes[0].get_yticklabels())
+    return [texts[i : i + side - 1] for i in range(0, len(texts), side - 1)]  # the diagonal is empty
+
+
+def test_wins_are_drawn_within_a_data_set():
+    third = rows({"method": "third"}, mig=[0.0, 0.0])
+    drawn = wins(both(PLAIN, NEW, third, ONCE), "mig", "MIG")
+    assert list(drawn) == ["Probability of a better MIG, line against column"]
+    (figure,) = drawn.values()
+    assert numbers(figure) == [["0.28", "1.00"], ["0.72", "1.00"], ["0.00", "0.00"]]
+    all_three = both(PLAIN, NEW, third)
+    two = both(*(all_three.assign(data=data) for data in "xy"))
+    assert [name[-3:] for name in wins(two, "mig", "MIG")] == [", x", ", y"]
+    assert wins(both(PLAIN, NEW), "mig", "MIG") == {}
+
+
+def test_scores_that_rank_alike_and_the_other_way_round():
+    runs = rows({"method": "a"}, mig=[1, 2, 3, 4, 5, 6], dci=[1, 4, 9, 16, 25, 36], reconstruction=[6, 5, 4, 3, 2, 1])
+    drawn = agreement(runs, {"mig": "MIG", "dci": "DCI", "reconstruction": "error", "no": "never"})
+    assert list(drawn) == ["Rank correlation of the scores over 6 runs"]
+    (figure,) = drawn.values()
+    assert numbers(figure) == [["1.00", "-1.00"], ["1.00", "-1.00"], ["-1.00", "-1.00"]]
+    shade = figure.axes[0].collections[0].get_array()[..., 3]
+    assert np.allclose(shade, 1 - np.eye(3))  # as strong, whatever the sign
+    scores = {"mig": [1, 2, 3, 4, 5, 6], "dci": [1, 4, 9, 16, 25, 36], "reconstruction": [6, 5, 4, 3, 2, 1]}
+    rare = rows({"method": "a"}, **scores, no=[1.0])  # one run alone has it: left out
+    assert list(agreement(rare, {"mig": "MIG", "dci": "DCI", "reconstruction": "error", "no": "rare"})) == list(drawn)
+    assert agreement(seeds(runs, 0, 1, 2, 3, 4), {"mig": "MIG", "dci": "DCI", "reconstruction": "error"}) == {}
+
+
+def test_labels_in_one():
+    assert joined(rows({"method": "a", "beta": 0.5}, mig=[1.0])) == ["a · 0.5"]

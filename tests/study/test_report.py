@@ -5,22 +5,21 @@ import re
 
 import pytest
 
-from hatchel.core.spec import from_dict
-from hatchel.study.report import claims, facts, markdown, verdict, write_report
-from hatchel.study.study import Claim, Study
-from tests.study.made import rows
+from hatchel.study.claims import Claim
+from hatchel.study.report import claims, facts, markdown, write_report
+from hatchel.study.study import Study
+from tests.study.made import both, rows, seeds
 
-STUDY = from_dict(Study, "recurd-table2")
+STUDY = Study.load("recurd-table2")
 NAMES = ("reconstruction", "reconstruction.mse_per_pixel", "sap", "mig", "dci", "dci.completeness", "dci.error")
-ROWS = [
-    row
-    for i, method in enumerate(("RecurD", "beta-VAE 4"))
-    for row in rows(
+ROWS = both(*(
+    rows(
         {"data": "dSprites", "method": method},
         **{n: [0.1 + 0.3 * i, 0.12 + 0.3 * i, 0.14 + 0.3 * i] for n in NAMES},
         x=[1.0] * 3,
     )
-]
+    for i, method in enumerate(("RecurD", "beta-VAE 4"))
+))  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -71,16 +70,16 @@ def test_a_smoke_run_decides_nothing():
 
 
 def test_facts_and_verdicts():
-    assert facts(STUDY, ROWS[:1], "smoke")["Time"].startswith("30 s of computing (runs")
+    assert facts(STUDY, ROWS[ROWS["task"] == ROWS["task"].iloc[0]], "smoke")["Time"].startswith(
+        "30 s of computing (runs"
+    )
     assert "Machine" not in facts(STUDY, ROWS, "smoke")
-    assert facts(STUDY, [], "smoke")["Cells"] == "0 done, seeds none"
-    assert [verdict(Claim("", h, "")) for h in (True, False, None)] == [
-        "**holds here**", "**does not hold here**", "**undecided here**",
-    ]  # fmt: skip
+    assert facts(STUDY, seeds(ROWS), "smoke")["Tasks"] == "0 done, seeds none"
+    assert [Claim("", h, "").verdict for h in (True, False, None)] == ["holds", "does not hold", "undecided"]
 
 
-def test_a_report_before_any_cell_is_done(tmp_path):
-    page = write_report(STUDY, [], "laptop", tmp_path).read_text()
+def test_a_report_before_any_task_is_done(tmp_path):
+    page = write_report(STUDY, seeds(ROWS), "laptop", tmp_path).read_text()
     assert "0 done" in page
     assert "<table" not in page
     assert json.loads((tmp_path / "results.json").read_text())["cells"] == []

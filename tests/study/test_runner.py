@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.spec import updated
-from hatchel.methods.method import preset
-from hatchel.study.cells.trained import Trained, metrics
+from hatchel.methods.resolve import resolve
 from hatchel.study.engines.here import Here
 from hatchel.study.engines.local import Local
-from hatchel.study.runner import Tally, run_cells
+from hatchel.study.grid import metrics
+from hatchel.study.runner import Tally, run_tasks
 from hatchel.study.store import Store
+from hatchel.study.trained import Trained
 from hatchel.study.worker import CRASHES
 from tests.study import session
 from tests.study.toy import Toy, alive, computed, plugin, processes, wait_for
@@ -48,7 +48,7 @@ def gate(tmp_path: Path) -> Path:
 def undisturbed(folder: Path, cells: list[Any]) -> dict[str, Any]:
     """The table of the same cells computed in peace."""
     other = Store(folder / "undisturbed")
-    assert run_cells(cells, other, Here()).done == len(cells)
+    assert run_tasks(cells, other, Here()).done == len(cells)
     return table(other)
 
 
@@ -61,9 +61,9 @@ def end(*runners: subprocess.Popen[str]) -> None:
 class TestInThisProcess:
     def test_equal_cells_are_computed_once_and_done_ones_never_again(self, store: Store, log: Path) -> None:
         cells = [Toy(seed=seed, log=str(log)) for seed in (0, 1, 0)]
-        found = run_cells(cells, store, Here())
+        found = run_tasks(cells, store, Here())
         assert (found.total, found.done, found.failed, found.skipped, found.finished) == (2, 2, 0, 0, 2)
-        again = run_cells([*cells, Toy(seed=2, log=str(log))], store, Here())
+        again = run_tasks([*cells, Toy(seed=2, log=str(log))], store, Here())
         assert (again.total, again.done, again.skipped, again.finished) == (3, 3, 2, 1)
         assert computed(log) == [0, 1, 2]
 
@@ -72,7 +72,7 @@ class TestInThisProcess:
     ) -> None:
         cells = [Toy(seed=0, log=str(log), act="raise"), Toy(seed=1, log=str(log))]
         for retry, expected in ((False, [0, 1]), (False, [0, 1]), (True, [0, 1, 0])):
-            found = run_cells(cells, store, Here(), retry=retry)
+            found = run_tasks(cells, store, Here(), retry=retry)
             assert (found.done, found.failed) == (1, 1)
             assert computed(log) == expected
         assert store.error(cells[0].digest()) == "ZeroDivisionError: one over nothing"
@@ -80,11 +80,13 @@ class TestInThisProcess:
     def test_progress_is_told_cell_by_cell(self, store: Store, log: Path) -> None:
         heard: list[tuple[int, int, bool]] = []
 
-        def tell(tally: Tally) -> None:
+        def on_progress(tally: Tally) -> None:
             heard.append((tally.done, tally.failed, tally.remaining is None))
 
         acts = ("compute", "raise", "compute")
-        run_cells([Toy(seed=i, log=str(log), act=a) for i, a in enumerate(acts)], store, Here(), tell=tell)
+        run_tasks(
+            [Toy(seed=i, log=str(log), act=a) for i, a in enumerate(acts)], store, Here(), on_progress=on_progress
+        )
         assert list(dict.fromkeys(heard)) == [(0, 0, True), (1, 0, False), (1, 1, False), (2, 1, False)]
 
     def test_time_to_go_is_the_pace_of_this_session(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +97,7 @@ class TestInThisProcess:
     def test_a_full_disk_is_one_line_and_what_was_done_stays(self, store: Store, log: Path) -> None:
         cells = [Toy(seed=0, log=str(log)), Toy(seed=1, log=str(log), act="fill the disk")]
         with pytest.raises(HatchelError, match=r"^[^\n]*no space left; free some and run the study again$"):
-            run_cells([*cells, Toy(seed=2, log=str(log))], store, Here())
+            run_tasks([*cells, Toy(seed=2, log=str(log))], store, Here())
         assert table(store).keys() == {cells[0].digest()}
         assert store.status(cells[1].digest()) == "waiting"
 
@@ -105,7 +107,7 @@ class TestInThisProcess:
         cell, other = Toy(seed=0, log=str(log)), Toy(seed=1, log=str(log))
         monkeypatch.setattr("hatchel.study.runner.to_dict", lambda _: {"kind": "toy", "seed": 1, "log": other.log})
         with pytest.raises(HatchelError, match="another version"):
-            run_cells([cell], store, Here())
+            run_tasks([cell], store, Here())
 
 
 class TestKilled:
@@ -114,7 +116,7 @@ class TestKilled:
     ) -> None:
         acts = ("die", "compute", "compute")
         cells = [Toy(seed=i, log=str(log), act=act) for i, act in enumerate(acts)]
-        found = run_cells(cells, store, Local(workers=1), plugins=[plugin(tmp_path)])
+        found = run_tasks(cells, store, Local(workers=1), plugins=[plugin(tmp_path)])
         assert (found.done, found.failed) == (2, 1)
         assert store.error(cells[0].digest()).startswith(f"its worker died {CRASHES} times")
         assert Counter(computed(log)) == {0: CRASHES, 1: 1, 2: 1}
@@ -123,7 +125,7 @@ class TestKilled:
     def test_the_worker(self, store: Store, log: Path, gate: Path, tmp_path: Path) -> None:
         cells = [Toy(seed=seed, log=str(log), gate=str(gate)) for seed in range(4)]
 
-        def tell(tally: Tally) -> None:
+        def on_progress(tally: Tally) -> None:
             begun = processes(log)
             if len(begun) == 2 and tally.running == 2 and not killed:
                 killed.append(begun[0])
@@ -132,7 +134,7 @@ class TestKilled:
                 gate.touch()
 
         killed: list[int] = []
-        assert run_cells(cells, store, Local(workers=2), plugins=[plugin(tmp_path)], tell=tell).done == 4
+        assert run_tasks(cells, store, Local(workers=2), plugins=[plugin(tmp_path)], on_progress=on_progress).done == 4
         # The neighbour was asked to end, which is no crash of its own.
         assert Counter(computed(log)) == {0: 2, 1: 2, 2: 1, 3: 1}
         assert table(store) == undisturbed(tmp_path, cells)
@@ -148,7 +150,7 @@ class TestKilled:
             end(runner)
         assert len(table(store)) == 2
         gate.touch()
-        found = run_cells(cells, store, Here())
+        found = run_tasks(cells, store, Here())
         assert (found.done, found.skipped) == (4, 2)
         assert Counter(computed(log)) == {0: 1, 1: 1, 2: 2, 3: 1}
         assert table(store) == undisturbed(tmp_path, cells)
@@ -156,7 +158,7 @@ class TestKilled:
     def test_interrupted_training_is_saved_and_goes_on_to_the_same_record(self, store: Store, tmp_path: Path) -> None:
         net = {"encoder": {"kind": "mlp", "hidden": [8]}, "decoder": {"kind": "mlp_decoder", "hidden": [8]}}
         fields = {"steps": 600, "batch_size": 16, "data.size": 8, "latent.dim": 2, "checkpoint_every": 20, **net}
-        spec = updated(preset("beta_vae", data="xy_squares"), fields)
+        spec = resolve("beta_vae", "xy_squares", fields)
         cell = Trained(seed=1, run=spec, metrics=metrics("mig", "reconstruction"), items=64)
         runner = session.start(store.folder, {"kind": "local", "workers": 1}, [cell], plugin(tmp_path))
         try:
@@ -171,7 +173,7 @@ class TestKilled:
         assert not store.attempt(cell.digest()).exists()
         steps = [int(p.name.partition("-")[2]) for p in store.runs.glob("*/checkpoints/step-*")]
         assert 0 < max(steps) < 600
-        assert run_cells([cell], store, Here()).done == 1
+        assert run_tasks([cell], store, Here()).done == 1
         (found,), (expected,) = table(store).values(), undisturbed(tmp_path, [cell]).values()
         # A point of the training curve is a mean since the one before, or since training went on: one may differ.
         for details in (found[2], expected[2]):
@@ -186,12 +188,12 @@ class TestTwoRunners:
         cells = [Toy(seed=seed, log=str(log), gate=str(gate)) for seed in range(6)]
         other = session.start(store.folder, "here", cells, plugin(tmp_path))
 
-        def tell(tally: Tally) -> None:
+        def on_progress(tally: Tally) -> None:
             if len(set(processes(log))) == 2:  # both are at it
                 gate.touch()
 
         try:
-            found = run_cells(cells, store, Local(workers=1), plugins=[plugin(tmp_path)], tell=tell)
+            found = run_tasks(cells, store, Local(workers=1), plugins=[plugin(tmp_path)], on_progress=on_progress)
             assert (found.done, session.tally(other)["done"]) == (6, 6)
         finally:
             end(other)
@@ -202,7 +204,7 @@ class TestTwoRunners:
         cells = [Toy(seed=0, log=str(log), gate=str(gate))]
         other = session.start(store.folder, "here", cells, plugin(tmp_path))
 
-        def tell(tally: Tally) -> None:
+        def on_progress(tally: Tally) -> None:
             heard.append(tally.running)
             if len(heard) == 3:  # handed out, found to be elsewhere
                 gate.touch()
@@ -211,7 +213,7 @@ class TestTwoRunners:
         heard: list[int] = []
         try:
             wait_for(lambda: len(processes(log)) == 1)
-            assert run_cells(cells, store, Here(), tell=tell).done == 1
+            assert run_tasks(cells, store, Here(), on_progress=on_progress).done == 1
         finally:
             end(other)
         assert heard[:3] == [1, 1, 1]

@@ -10,8 +10,8 @@ import pytest
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import claimed
-from hatchel.study.cell import Record
-from hatchel.study.store import Entry, Store
+from hatchel.study.store import Store
+from hatchel.study.task import Case, Result
 from tests.study.toy import Toy
 
 
@@ -26,21 +26,15 @@ def toy(seed: int = 2) -> Toy:
 
 def kept(store: Store, cell: Toy) -> Toy:
     store.lock(cell.digest()).parent.mkdir(parents=True, exist_ok=True)
-    store.write(cell, Record({"root": math.pi}, {"curve": [1, 2]}), 1.5)
+    store.write(cell, Result({"root": math.pi}, {"curve": [1, 2]}), 1.5)
     return cell
 
 
 def test_a_record_comes_back_bit_for_bit_with_its_cell_and_labels(store: Store) -> None:
     cell = kept(store, toy())
-    (row,) = Store(store.folder).rows([Entry({"method": "toy"}, cell), Entry({}, toy(seed=3))])
-    assert row.values == {"root": math.pi}
-    assert (row.labels, row.seed, row.digest, row.details, row.seconds) == (
-        {"method": "toy"},
-        2,
-        cell.digest(),
-        {"curve": [1, 2]},
-        1.5,
-    )
+    frame = Store(store.folder).frame_of([Case({"method": "toy"}, cell), Case({"method": "none"}, toy(seed=3))])
+    columns = ["method", "seed", "task", "name", "value", "details", "seconds"]
+    assert frame[columns].values.tolist() == [["toy", 2, cell.digest(), "root", math.pi, {"curve": [1, 2]}, 1.5]]
     assert store.record(cell.digest())["cell"] == {
         "kind": "toy",
         "seed": 2,
@@ -58,7 +52,7 @@ def test_the_status_is_what_the_files_say(store: Store) -> None:
     assert (store.status(cell.digest()), store.error(cell.digest())) == ("failed", "no reason")
     kept(store, cell)
     assert store.status(cell.digest()) == "done"
-    assert not (store.place(cell.digest()) / "error.json").exists()
+    assert not (store.folder_of(cell.digest()) / "error.json").exists()
 
 
 def test_forgetting_removes_an_error_and_a_note_but_nothing_of_a_cell_somebody_is_at(store: Store) -> None:
@@ -72,13 +66,13 @@ def test_forgetting_removes_an_error_and_a_note_but_nothing_of_a_cell_somebody_i
     assert store.status(cell.digest()) == "waiting"
     assert not store.attempt(cell.digest()).exists()
     store.forget(toy(seed=9).digest())
-    assert not store.place(toy(seed=9).digest()).exists()
+    assert not store.folder_of(toy(seed=9).digest()).exists()
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_value_that_is_no_number_is_not_kept(store: Store, value: float) -> None:
     with pytest.raises(HatchelError, match=r"root is (nan|inf)"):
-        store.write(toy(), Record({"root": value}), 1.0)
+        store.write(toy(), Result({"root": value}), 1.0)
     assert store.status(toy().digest()) == "waiting"
 
 
@@ -91,7 +85,7 @@ def test_a_full_disk_leaves_the_old_record_or_none(store: Store, monkeypatch: py
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
-        store.write(cell, Record({"root": 1.0}), 1.0)
+        store.write(cell, Result({"root": 1.0}), 1.0)
     with pytest.raises(OSError, match="No space"):
         store.write_error(toy(seed=3), "no reason")
     assert store.record(cell.digest()) == before
@@ -121,7 +115,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_at_once(tmp_path: Path) -> 
 
 
 def test_studies_are_listed_with_their_cells_and_labels(store: Store) -> None:
-    store.write_study("toys", "smoke", [Entry({"method": "toy", "beta": 4}, toy())])
+    store.write_study("toys", "smoke", [Case({"method": "toy", "beta": 4}, toy())])
     expected = {"cell": toy().digest(), "seed": 2, "labels": {"method": "toy", "beta": 4}}
     assert store.studies() == [{"study": "toys", "scale": "smoke", "entries": [expected]}]
     assert json.loads((store.folder / "store.json").read_text())["format"] == 1

@@ -12,10 +12,10 @@ import pytest
 from hatchel.core.errors import HatchelError
 from hatchel.data.xy_squares import XYSquares
 from hatchel.metrics import udr
-from hatchel.study.cells.agreement import Agreement
 from hatchel.study.engines.here import Here
 from hatchel.study.space import Choice, Range
 from hatchel.study.store import Store
+from hatchel.study.trained import Agreement
 from hatchel.study.tune import Search, Tuning
 
 SMALL = {"batch_size": 8, "latent.dim": 2, "log_every": 50}
@@ -49,7 +49,7 @@ def test_finds_the_better_of_two_points_and_pays_once(tmp_path: Path, monkeypatc
         raise AssertionError("computed twice")
 
     # Another search over the same points: all of them are in the store.
-    monkeypatch.setattr("hatchel.study.cells.trained.Trained.compute", never)
+    monkeypatch.setattr("hatchel.study.trained.Trained.compute", never)
     again = Search(tuning(Choice("steps", (1, 25)), metric="reconstruction", seed=1), store, Here()).go(2)
     assert [t.found for t in again] == [best.found, worse.found]
 

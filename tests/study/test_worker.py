@@ -10,9 +10,9 @@ import torch
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import claimed, write_json
 from hatchel.core.spec import to_dict
-from hatchel.study.cell import Place, Record
 from hatchel.study.store import Store
-from hatchel.study.worker import CRASHES, Result, perform
+from hatchel.study.task import Result, Workspace
+from hatchel.study.worker import CRASHES, Outcome, perform
 from hatchel.training.loop import Stopped
 from tests.study.toy import Toy, computed
 
@@ -26,7 +26,7 @@ def toy(store: Store, act: Any = "compute") -> Toy:
     return Toy(seed=2, log=str(store.folder.parent / "log"), act=act)
 
 
-def outcome(store: Store, cell: Toy) -> Result:
+def outcome(store: Store, cell: Toy) -> Outcome:
     return perform(str(store.folder), to_dict(cell))
 
 
@@ -36,20 +36,20 @@ def times(store: Store) -> int:
 
 def test_a_cell_is_computed_once_and_its_record_kept(store: Store) -> None:
     cell = toy(store)
-    assert outcome(store, cell) == outcome(store, cell) == Result(cell.digest(), "done")
+    assert outcome(store, cell) == outcome(store, cell) == Outcome(cell.digest(), "done")
     assert times(store) == 1
     record = store.record(cell.digest())
     assert record["values"] == {"root": math.sqrt(2) / 3, "seed": 2}
     assert record["details"] == {"curve": [[0, math.sqrt(2) / 3]]}
-    assert sorted(p.name for p in store.place(cell.digest()).iterdir()) == ["lock", "record.json"]
+    assert sorted(p.name for p in store.folder_of(cell.digest()).iterdir()) == ["lock", "record.json"]
 
 
 def test_a_cell_that_raises_is_recorded_with_its_error_and_not_computed_again(store: Store) -> None:
     cell = toy(store, "raise")
     message = "ZeroDivisionError: one over nothing"
-    assert outcome(store, cell) == outcome(store, cell) == Result(cell.digest(), "failed", message)
+    assert outcome(store, cell) == outcome(store, cell) == Outcome(cell.digest(), "failed", message)
     assert times(store) == 1
-    assert "toy.py" in (store.place(cell.digest()) / "error.json").read_text()
+    assert "toy.py" in (store.folder_of(cell.digest()) / "error.json").read_text()
 
 
 def test_a_record_with_nan_is_a_failure_that_names_the_value(store: Store) -> None:
@@ -59,7 +59,7 @@ def test_a_record_with_nan_is_a_failure_that_names_the_value(store: Store) -> No
 def test_a_cell_that_another_process_is_at_is_left_to_it(store: Store) -> None:
     cell = toy(store)
     with claimed(store.lock(cell.digest())):
-        assert outcome(store, cell) == Result(cell.digest(), "elsewhere")
+        assert outcome(store, cell) == Outcome(cell.digest(), "elsewhere")
     assert times(store) == 0
 
 
@@ -68,30 +68,30 @@ def test_a_full_disk_is_not_the_cells_fault(store: Store, wrapped: bool, monkeyp
     cell = toy(store, "compute" if wrapped else "fill the disk")
     if wrapped:  # as checkpoints say it
 
-        def compute(self: Toy, place: Place) -> Record:
+        def compute(self: Toy, workspace: Workspace) -> Result:
             raise HatchelError("step-5: cannot be written (No space left on device); there is no checkpoint yet")
 
         monkeypatch.setattr(Toy, "compute", compute)
     found = outcome(store, cell)
-    assert (found.outcome, found.message.count("\n")) == ("full", 0)
+    assert (found.status, found.message.count("\n")) == ("full", 0)
     assert "no space left; free some" in found.message
-    assert [p.name for p in store.place(cell.digest()).iterdir()] == ["lock"]
+    assert [p.name for p in store.folder_of(cell.digest()).iterdir()] == ["lock"]
     monkeypatch.undo()
-    assert outcome(store, toy(store)).outcome == "done"
+    assert outcome(store, toy(store)).status == "done"
 
 
 def test_a_cell_that_killed_its_worker_too_often_is_given_up(store: Store) -> None:
     cell = toy(store)
     for died in range(CRASHES):
         store.forget(cell.digest())
-        store.place(cell.digest()).mkdir(parents=True, exist_ok=True)
+        store.folder_of(cell.digest()).mkdir(parents=True, exist_ok=True)
         write_json(store.attempt(cell.digest()), {"died": died})  # left by a process that was killed
         last = died == CRASHES - 1
         found = outcome(store, cell)
-        assert found.outcome == ("failed" if last else "done")
+        assert found.status == ("failed" if last else "done")
         assert not store.attempt(cell.digest()).exists()
         if not last:
-            (store.place(cell.digest()) / "record.json").unlink()
+            (store.folder_of(cell.digest()) / "record.json").unlink()
     assert store.error(cell.digest()).startswith(f"its worker died {CRASHES} times")
     assert times(store) == CRASHES - 1
 
@@ -100,17 +100,17 @@ def test_a_cell_that_killed_its_worker_too_often_is_given_up(store: Store) -> No
 def test_an_interrupted_cell_has_neither_failed_nor_crashed(
     store: Store, interruption: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def compute(self: Toy, place: Place) -> Record:
+    def compute(self: Toy, workspace: Workspace) -> Result:
         raise interruption
 
     monkeypatch.setattr(Toy, "compute", compute)
     cell = toy(store)
     if isinstance(interruption, Stopped):
-        assert outcome(store, cell) == Result(cell.digest(), "stopped", "saved")
+        assert outcome(store, cell) == Outcome(cell.digest(), "stopped", "saved")
     else:
         with pytest.raises(type(interruption)):
             outcome(store, cell)
-    assert [p.name for p in store.place(cell.digest()).iterdir()] == ["lock"]
+    assert [p.name for p in store.folder_of(cell.digest()).iterdir()] == ["lock"]
 
 
 def test_a_cell_has_its_threads_and_the_process_its_own_afterwards(
@@ -118,9 +118,9 @@ def test_a_cell_has_its_threads_and_the_process_its_own_afterwards(
 ) -> None:
     seen: list[int] = []
 
-    def compute(self: Toy, place: Place) -> Record:
-        seen.extend([place.threads, torch.get_num_threads()])
-        return Record({})
+    def compute(self: Toy, workspace: Workspace) -> Result:
+        seen.extend([workspace.threads, torch.get_num_threads()])
+        return Result({})
 
     monkeypatch.setattr(Toy, "compute", compute)
     before = torch.get_num_threads()

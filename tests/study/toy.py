@@ -11,12 +11,12 @@ import time
 from pathlib import Path
 from typing import Literal
 
-from hatchel.study.cell import Cell, Place, Record
+from hatchel.study.task import Result, Task, Workspace
 
 ROOT = Path(__file__).parents[2]
 
 
-class Toy(Cell):
+class Toy(Task):
     """Appends a line to a log, waits at a gate if there is one, then does as it is told."""
 
     log: str
@@ -26,7 +26,7 @@ class Toy(Cell):
     gate: str = ""
     """A file: the computation goes on when it is there."""
 
-    def compute(self, place: Place) -> Record:
+    def compute(self, workspace: Workspace) -> Result:
         """sqrt of the seed, in many digits."""
         with Path(self.log).open("a") as file:  # one write of one line: appends of several processes do not mix
             file.write(f"{self.seed} {os.getpid()}\n")
@@ -38,7 +38,7 @@ class Toy(Cell):
         if self.act == "fill the disk":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         value = math.nan if self.act == "not a number" else math.sqrt(self.seed) / 3
-        return Record({"root": value, "seed": self.seed}, {"curve": [[0, value]]})
+        return Result({"root": value, "seed": self.seed}, {"curve": [[0, value]]})
 
 
 def wait_for(condition, seconds: float = 300) -> None:

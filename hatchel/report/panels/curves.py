@@ -75,16 +75,17 @@ class Shares:
 
 
 def information_over_steps(found: Findings) -> Shares:
-    """At the initial weights and every readable checkpoint, on the same items."""
+    """At the initial weights, every readable checkpoint and the run itself, on the same items."""
     run = found.run
     system = run.spec.build(run.shape)
     rows = slice(None, None, max(1, math.ceil(found.probe.n / ITEMS)))
-    items = torch.from_numpy(found.encoded.items[rows])
-    values = {0: _shares(found, system, items, 0)}
+    items = found.encoded.items[rows]
+    values = {0: _shares(found, _means(found, system, items, 0), items)}
     for place in reversed(checkpoints(run.folder)):
         step = int(place.name.removeprefix("step-"))
-        if step <= run.steps and _filled(system, place):
-            values[step] = _shares(found, system, items, step)
+        if step < run.steps and _filled(system, place):
+            values[step] = _shares(found, _means(found, system, items, step), items)
+    values[run.steps] = _shares(found, found.encoded.mean[rows], items)
     return Shares(np.array(list(values)), np.stack(list(values.values())))
 
 
@@ -99,18 +100,21 @@ def _filled(system: System, place: Path) -> bool:
     """Whether the weights of a checkpoint could be read."""
     try:
         system.load_state_dict(load_file(str(place / "model.safetensors")))
-    except (SafetensorError, OSError, RuntimeError):  # damaged, or of another shape: the others still tell something
+    except (SafetensorError, OSError, RuntimeError):  # damaged, or of another shape: the others are still shown
         return False
     return True
 
 
-def _shares(found: Findings, system: System, items: torch.Tensor, step: int) -> Float:
+def _means(found: Findings, system: System, items: NDArray[np.int64], step: int) -> NDArray[np.float32]:
     read = found.run.data.reader("cpu")
     model = system.model.cpu().eval()
     with torch.inference_mode():
-        means = [model.encode(read(part), step)[0].mean for part in items.split(512)]
-    codes = torch.cat(means).numpy()
-    space, factors = found.run.data.space, found.run.data.factors(items.numpy())
+        means = [model.encode(read(part), step)[0].mean for part in torch.from_numpy(items).split(512)]
+    return torch.cat(means).numpy()
+
+
+def _shares(found: Findings, codes: NDArray[np.float32], items: NDArray[np.int64]) -> Float:
+    space, factors = found.run.data.space, found.run.data.factors(items)
     assert space is not None
     probe = Probe(codes, factors, names=space.names, continuous=False, seed=found.probe.seed)
     shares = Dimensions.of(probe, found.dimensions.information, found.dimensions.sites).shares

@@ -95,7 +95,7 @@ def levels_figure(levels: list[Level]) -> Figure:
 @panel("The layers of the encoder", place=71)
 def layers(found: Findings) -> Drawing | None:
     """MIG and dependence of the features m^l and of the code z (Chen et al. 2022, Fig. 1)."""
-    measured = measured_layers(found)
+    measured = measured_layers(found) if found.encoded.layers else {}
     if len(measured) < 2:
         return None
     caption = (

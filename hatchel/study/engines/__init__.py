@@ -1,1 +1,1 @@
-"""Where cells are computed: one engine a file, all behind `concurrent.futures.Executor`."""
+"""Where tasks are computed: one engine a file, all behind `concurrent.futures.Executor`."""

@@ -27,11 +27,9 @@ class Dask(Engine):
 
     @classmethod
     def addressed(cls, address: str) -> Dask:
-        """`dask://HOST:PORT`."""
         return cls(address=address)
 
     def ready(self) -> None:
-        """Installed, and somebody answers at the address."""
         if importlib.util.find_spec("distributed") is None:
             raise missing("dask", "distributed")
         if self.address:
@@ -39,7 +37,6 @@ class Dask(Engine):
 
     @contextmanager
     def open(self) -> Generator[Executor]:
-        """Of the scheduler's client."""
         self.ready()
         from distributed import Client
 
@@ -69,7 +66,6 @@ class Dask(Engine):
 
     @property
     def slots(self) -> int:
-        """Of a cluster started here, the cores; another's size is its own affair."""
         return self.workers or (1 if self.address else max(1, (os.cpu_count() or 1) // self.threads))
 
 
@@ -106,7 +102,7 @@ def _watched(client: Any) -> Generator[Executor]:
 
 class _Tasks(Executor):
     def __init__(self, client: Any) -> None:
-        # Not pure: a cell handed out again after its worker died is not the task that failed.
+        # Not pure: a task handed out again after its worker died is not the task that failed.
         self._inner = client.get_executor(pure=False)
         self._open: set[Future[Any]] = set()
 

@@ -1,4 +1,4 @@
-"""Engine: something that computes cells; an existing one behind `concurrent.futures.Executor`."""
+"""Engine: something that computes tasks; an existing one behind `concurrent.futures.Executor`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ CONNECT = 5.0
 
 
 class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
-    """Opens an executor; the cells, the records and their numbers are the same on every one."""
+    """Opens an executor; the tasks, the records and their numbers are the same on every one."""
 
     workers: int = 0
-    """Cells at once; 0 lets the engine choose."""
+    """Tasks at once; 0 lets the engine choose."""
     threads: Count = 1
-    """CPU threads for each cell. The last digits of a record depend on it, so it is not chosen by the machine."""
+    """CPU threads for each task. The last digits of a record depend on it, so it is not chosen by the machine."""
 
     def check(self) -> None:
         """A number of workers."""
@@ -38,7 +38,7 @@ class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
     @property
     @abstractmethod
     def slots(self) -> int:
-        """How many cells are computed at once, as far as that is known before it is opened."""
+        """How many tasks are computed at once, as far as that is known before it is opened."""
 
     @classmethod
     def coerce(cls, value: Any) -> Any:

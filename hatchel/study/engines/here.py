@@ -1,4 +1,4 @@
-"""Here: one cell after the other, in this process."""
+"""Here: one task after the other, in this process."""
 
 from __future__ import annotations
 
@@ -8,23 +8,21 @@ from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 from hatchel.study.engines.engine import Engine
-from hatchel.study.worker import Result
+from hatchel.study.worker import Outcome
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Here(Engine):
-    """In this process, one after the other: for debugging, and for cells that use all cores themselves."""
+    """In this process, one after the other: for debugging, and for tasks that use all cores themselves."""
 
     @contextmanager
     def open(self) -> Generator[Executor]:
-        """Runs what is submitted at once."""
         yield _Immediate()
 
     @property
     def slots(self) -> int:
-        """One."""
         return 1
 
 
@@ -36,7 +34,7 @@ class _Immediate(Executor):
         except Exception as error:
             future.set_exception(error)
         else:
-            if isinstance(result, Result) and result.outcome == "stopped":
+            if isinstance(result, Outcome) and result.status == "stopped":
                 raise KeyboardInterrupt  # the training loop took the signal that was meant for this process
             future.set_result(result)
         return future

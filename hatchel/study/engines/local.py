@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 from hatchel.study.engines.engine import Engine
-from hatchel.study.worker import Result, begin_worker
+from hatchel.study.worker import Outcome, begin_worker
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,7 +21,6 @@ class Local(Engine):
 
     @contextmanager
     def open(self) -> Generator[Executor]:
-        """Spawned, not forked: torch's threads do not survive a fork."""
         others = set(multiprocessing.active_children())
         context = multiprocessing.get_context("spawn")
         pool = ProcessPoolExecutor(self.slots, mp_context=context, initializer=begin_worker, initargs=(self.threads,))
@@ -37,7 +36,6 @@ class Local(Engine):
 
     @property
     def slots(self) -> int:
-        """The cores divided by the threads of each, if not said."""
         return self.workers or max(1, (os.cpu_count() or 1) // self.threads)
 
 
@@ -52,11 +50,11 @@ class _Processes(Executor):
 
 
 def _work(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """In a worker. The pool would keep one that was asked to end, hand it the next cell, and wait for it for ever."""
+    """In a worker. The pool would keep one that was asked to end, hand it the next task, and wait for it for ever."""
     try:
         result = fn(*args, **kwargs)
     except (KeyboardInterrupt, SystemExit):
         os._exit(1)
-    if isinstance(result, Result) and result.outcome == "stopped":
+    if isinstance(result, Outcome) and result.status == "stopped":
         os._exit(1)
     return result

@@ -30,11 +30,9 @@ class Ray(Engine):
 
     @classmethod
     def addressed(cls, address: str) -> Ray:
-        """`ray://HOST:PORT`."""
         return cls(address=address)
 
     def ready(self) -> None:
-        """Installed, and somebody answers at the address."""
         if importlib.util.find_spec("ray") is None:
             raise missing("ray", "ray")
         if self.address:
@@ -42,10 +40,9 @@ class Ray(Engine):
 
     @contextmanager
     def open(self) -> Generator[Executor]:
-        """An executor over `ray.remote`."""
         self.ready()
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere unless the user asks for it
-        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a cell sees the GPUs, as on every engine
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a task sees the GPUs, as on every engine
         if self.address:
             present_token()
         ray: Any = importlib.import_module("ray")  # by name, so that the types can be checked without it
@@ -61,7 +58,6 @@ class Ray(Engine):
 
     @property
     def slots(self) -> int:
-        """Of a cluster started here, the cores; another's size is its own affair."""
         return self.workers or (1 if self.address else max(1, (os.cpu_count() or 1) // self.threads))
 
 

@@ -28,25 +28,24 @@ GRACE = 30.0
 ARRAY = 500
 """Jobs of one array; Slurm refuses more than 1000 unless told otherwise."""
 TIMEOUTS = 10
-"""Times a cell may use up its minutes and be queued again; it goes on from its last checkpoint."""
+"""Times a task may use up its minutes and be queued again; it goes on from its last checkpoint."""
 
 
 class Slurm(Engine):
-    """One job a cell, in arrays. Run the study on a login node; the nodes need the store's folder and this Python."""
+    """One job a task, in arrays. Run the study on a login node; the nodes need the store's folder and this Python."""
 
     partition: str = ""
     """The cluster's default, if not said."""
     minutes: Count = 240
-    """Limit of a job; a cell that needs longer is queued again and goes on from its last checkpoint."""
+    """Limit of a job; a task that needs longer is queued again and goes on from its last checkpoint."""
     memory: Positive = 4.0
-    """Gigabytes for a cell."""
+    """Gigabytes for a task."""
     gpus: int = 0
-    """GPUs for a cell."""
+    """GPUs for a task."""
     folder: str = "slurm"
     """Where the jobs' scripts and logs go; on a file system that the nodes share."""
 
     def ready(self) -> None:
-        """Installed, on a login node, and the controller answers."""
         if importlib.util.find_spec("submitit") is None:
             raise missing("slurm", "submitit")
         if shutil.which("sbatch") is None:
@@ -55,7 +54,6 @@ class Slurm(Engine):
 
     @contextmanager
     def open(self) -> Generator[Executor]:
-        """An executor over `sbatch`; what is still queued or running at an error or Ctrl-C is cancelled."""
         self.ready()
         import submitit
 
@@ -74,7 +72,6 @@ class Slurm(Engine):
 
     @property
     def slots(self) -> int:
-        """Jobs of one array that run at once."""
         return self.workers or 256
 
 
@@ -161,7 +158,7 @@ class _Again:
         return self.fn(*args)
 
     def checkpoint(self, *args: Any) -> Any:
-        """The same call: a cell finds its own checkpoints."""
+        """The same call: a task finds its own checkpoints."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self, *args)

@@ -13,7 +13,7 @@ from distributed import LocalCluster
 
 from hatchel.core.errors import HatchelError
 from hatchel.study.engines.dask import Dask
-from hatchel.study.runner import Tally, run_cells
+from hatchel.study.runner import Tally, run_tasks
 from hatchel.study.store import Store
 from hatchel.study.worker import CRASHES
 from tests.study.toy import Toy, answers, computed, free_port, plugin, wait_for
@@ -32,7 +32,7 @@ def test_a_cell_that_kills_its_worker_is_given_up_on_a_cluster_at_an_address(
     cells = [Toy(seed=i, log=str(log), act=act) for i, act in enumerate(("die", "compute", "raise"))]
     engine = Dask(address=cluster.scheduler_address.removeprefix("tcp://"))
     for again in range(2):  # the cluster is still there for the second
-        tally = run_cells(cells, store, engine, plugins=[plugin(tmp_path)])
+        tally = run_tasks(cells, store, engine, plugins=[plugin(tmp_path)])
         assert (tally.done, tally.failed, tally.skipped) == (1, 2, 3 * again)
     assert store.error(cells[0].digest()).startswith(f"its worker died {CRASHES} times")
     assert Counter(computed(log)) == {0: CRASHES, 1: 1, 2: 1}
@@ -43,7 +43,7 @@ def test_a_scheduler_that_goes_away_ends_the_study_with_one_line(tmp_path: Path)
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), "--no-dashboard"]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as scheduler:
 
-        def tell(tally: Tally) -> None:
+        def on_progress(tally: Tally) -> None:
             heard.append(tally.done)
             if len(heard) == 2:  # the cells are handed out
                 scheduler.kill()
@@ -53,7 +53,7 @@ def test_a_scheduler_that_goes_away_ends_the_study_with_one_line(tmp_path: Path)
             wait_for(lambda: answers(port))
             cells = [Toy(seed=0, log=str(tmp_path / "log"))]
             with pytest.raises(HatchelError, match=rf"engine dask: nothing answers at 127.0.0.1:{port} "):
-                run_cells(cells, Store(tmp_path / "store"), Dask(address=f"127.0.0.1:{port}"), tell=tell)
+                run_tasks(cells, Store(tmp_path / "store"), Dask(address=f"127.0.0.1:{port}"), on_progress=on_progress)
         finally:
             scheduler.kill()
     assert len(heard) >= 2

@@ -1,0 +1,340 @@
+"""Total correlation where it is known: by a discriminator (DeVAE, Table 1) and by minibatch estimators (RTC-VAE)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hatchel.core.spec import Count, Positive, from_dict
+from hatchel.metrics import gaussian_tc
+from hatchel.objective.estimators.discriminator import DensityRatio
+from hatchel.objective.estimators.estimator import Density
+from hatchel.objective.estimators.minibatch import MSS
+from hatchel.studies.tasks.tc_benchmark import TCBenchmark, correlation_of
+from hatchel.study.claims import Claim, inside
+from hatchel.study.frame import Frame, estimate, groups, select, tasks, values, wide, with_value
+from hatchel.study.grid import Grid, Scale
+from hatchel.study.study import Study, register
+from hatchel.study.table import Column, Table, table
+from hatchel.study.task import Case, Result, Task, Workspace
+
+PUBLISHED: Mapping[tuple[Any, ...], float] = {
+    # D, rho: estimated
+    (10, 0.3): 0.23, (10, 0.6): 1.08, (10, 0.9): 4.14, (100, 0.3): 2.17, (100, 0.6): 10.27, (100, 0.9): 23.39,
+    (1000, 0.3): 8.62, (1000, 0.6): 17.40, (1000, 0.9): 22.47,
+}  # fmt: skip
+TRUTH: Mapping[tuple[Any, ...], float] = {
+    (10, 0.3): 0.24, (10, 0.6): 1.12, (10, 0.9): 4.15, (100, 0.3): 2.36, (100, 0.6): 11.16, (100, 0.9): 41.52,
+    (1000, 0.3): 23.58, (1000, 0.6): 111.57, (1000, 0.9): 415.18,
+}  # fmt: skip
+
+
+def dimension_grid(scale: Scale) -> Grid:
+    """Every dimension and correlation; codes in correlated pairs."""
+    smoke = scale == "smoke"
+    by, steps = (DensityRatio(hidden=16, layers=2), 5) if smoke else (DensityRatio(), 2000)
+    cases = [
+        Case({"D": dim, "rho": rho}, TCBenchmark(0, by, dim, rho, sigma=0.0, batch=64, steps=steps, lr=1e-4))
+        for dim, rho in PUBLISHED
+        if not smoke or dim < 1000
+    ]
+    small = " of a small discriminator" if smoke else "; the paper prints neither batch nor rate"
+    note = f"{steps:,} updates with batches of 64 and a rate of 1e-4{small}"
+    return Grid(tuple(cases), 10 if scale == "paper" else 1, note)
+
+
+def dimension_claims(frame: Frame) -> list[Claim]:
+    """Section 4.1: right in 10 dimensions, far too low in 1000."""
+    result: list[Claim] = []
+    for dim, rho in PUBLISHED:
+        found = wide(select(frame, D=dim, rho=rho), ("tc", "truth"))
+        shares = (found["tc"] / found["truth"]).tolist()
+        if dim == 10:
+            text = f"D = 10, rho = {rho}: the estimate is within 15 % of the truth (their ratio)."
+            result.append(inside(text, shares, 0.85, 1.15))
+        elif dim == 1000:
+            text = f"D = 1000, rho = {rho}: the estimate is less than half of the truth (their ratio)."
+            result.append(inside(text, shares, -math.inf, 0.5))
+    return result
+
+
+DIMENSION_COLUMNS = (Column("tc", "estimated TC", PUBLISHED, 2), Column("truth", "true TC", TRUTH, 2))
+register(Study(
+    name="tc-dimension",
+    about="TC by FactorVAE's discriminator after 2,000 updates against -D/4 log(1 - rho^2), for D = 10, 100, 1000.",
+    paper="Wu et al. 2023, Table 1",
+    grid=dimension_grid,
+    tables=lambda frame: [table("Total correlation in nats", frame, ("D", "rho"), DIMENSION_COLUMNS)],
+    figures=lambda frame: {},
+    claims=dimension_claims,
+))  # fmt: skip
+
+ESTIMATORS = ("mws", "mss0", "mss", "stratified", "gaussian")
+DETERMINANTS = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+
+
+def estimators_grid(scale: Scale) -> Grid:
+    """Every estimator, determinant and dimension."""
+    size = {"batch": 64, "repeats": 2} if scale == "smoke" else {}
+    cases = [
+        Case(
+            {"D": dim, "estimator": name, "det": det},
+            TCBenchmark(0, from_dict(Density, name), dim, correlation_of(det, dim), dim, sigma=0.1, **size),
+        )
+        for dim in ((2, 10) if scale == "smoke" else (2, 4, 10, 20))
+        for name in ESTIMATORS
+        for det in DETERMINANTS
+    ]
+    drawn = "2 batches of 64" if scale == "smoke" else "10 batches of 256 out of N = 50,000, which no paper prints"
+    return Grid(tuple(cases), {"smoke": 1, "laptop": 3, "paper": 10}[scale], f"{drawn}; sigma = 0.1")
+
+
+def estimators_tables(frame: Frame) -> list[Table]:
+    """The error of each estimator where the truth is almost 0 and where it is large."""
+    columns = (Column("tc", "estimated TC"), Column("truth", "true TC"))
+    some = frame[frame["det"].isin([0.1, 1.0])]
+    return [table("Total correlation in nats", some, ("D", "estimator", "det"), columns)]
+
+
+def estimators_figures(frame: Frame) -> dict[str, Any]:
+    """One panel a dimension, as in the paper."""
+    from hatchel.report.figures import LEGEND
+    from hatchel.report.style import INK, SMALL
+    from hatchel.study.figures import COLOURS, grid_of
+
+    def panel(axes: Any, group: Frame) -> None:
+        runs = wide(group, ("tc", "truth"))
+        truth = sorted({(float(det), value) for det, value in zip(runs["det"], runs["truth"], strict=True)})
+        axes.plot([t[0] for t in truth], [t[1] for t in truth], color=INK, linewidth=3, alpha=0.3, label="truth")
+        for colour, ((name,), own) in zip(COLOURS, groups(group, "estimator").items(), strict=False):
+            points = sorted((float(k), e.value) for (k,), g in groups(own, "det").items() if (e := estimate(g, "tc")))
+            axes.plot([p[0] for p in points], [p[1] for p in points], "o-", markersize=3, color=colour, label=name)
+        far, near = (runs[(runs["estimator"] == "mws") == which] for which in (True, False))
+        if len(near) and len(far) and far["tc"].max() > (top := near[["tc", "truth"]].max().max()):
+            # MWS is off by (D - 1) log N: with it in the picture nothing else could be told apart.
+            bottom = near[["tc", "truth"]].min().min()
+            margin = 0.08 * (top - bottom or 1.0)
+            axes.set_ylim(bottom - margin, top + margin)
+            axes.text(1, 1, f"mws: {far['tc'].min():.0f} to {far['tc'].max():.0f}, above", transform=axes.transAxes,
+                      ha="right", va="bottom", color=INK, fontsize=SMALL)  # fmt: skip
+        axes.set_xlabel("determinant of the correlation")
+        axes.set_ylabel("TC, nats")
+
+    panels = {f"D = {dim}": group for (dim,), group in groups(frame, "D").items()}
+    figure = grid_of(panels, panel, across=2, height=2.3)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, **LEGEND)
+    return {"TC by estimator": figure}
+
+
+def estimators_claims(frame: Frame) -> list[Claim]:
+    """Section 5 of the paper: observations 1 to 4."""
+    error = {
+        key: found.value
+        for key, group in groups(frame, "D", "estimator", "det").items()
+        if (found := estimate(group, "error"))
+    }
+    top = max((int(d) for d, _, _ in error), default=0)
+    if not all((d, n, 1.0) in error for d in (2, top) for n in ("mss", "mss0")):
+        return []
+    low = {n: [v for (d, e, _), v in error.items() if d == 2 and e == n] for n in ("mss", "mss0")}
+    high = {n: [abs(v) for (d, e, _), v in error.items() if d == top and e == n] for n in ("mss", "mss0")}
+    free = {n: error[top, n, 1.0] for n in ("mss", "mss0")}
+    worst = max(abs(v) for found in low.values() for v in found)
+    mws = [v for (_, e, _), v in error.items() if e == "mws"] or [0.0]
+    found = {n: sum(v) / len(v) for n, v in high.items()}
+    return [
+        Claim("MWS underestimates TC.", all(v < 0 for v in mws),
+              f"errors from {min(mws):.2f} to {max(mws):.2f} nats: by definition each log-density "
+              "is low by log N, which adds (D - 1) log N to TC"),
+        Claim("In 2 dimensions MSS_0 and MSS_1 are accurate (within 0.25 nats).", worst <= 0.25,
+              f"largest error {worst:.2f} nats"),
+        Claim(f"In {top} dimensions both overestimate where TC is 0.", all(v > 0.25 for v in free.values()),
+              f"MSS_1 {free['mss']:+.2f}, MSS_0 {free['mss0']:+.2f} nats"),
+        Claim("MSS_1 is closer to the truth than MSS_0.", sum(high["mss"]) <= sum(high["mss0"]),
+              f"mean absolute error in {top} dimensions {found['mss']:.2f} against {found['mss0']:.2f} nats"),
+    ]  # fmt: skip
+
+
+register(Study(
+    name="tc-estimators",
+    about="MWS, MSS_0, MSS_1, stratified and Gaussian estimates of TC(z) over det(corr) from 0 to 1, for several D.",
+    paper="Cheng et al. 2020, Fig. 2",
+    grid=estimators_grid,
+    tables=estimators_tables,
+    figures=estimators_figures,
+    claims=estimators_claims,
+))  # fmt: skip
+
+D = 20
+SIGMAS = (0.01, 0.001)
+"""The appendix assumes that posteriors do not overlap: so it is in D dimensions, but in a single one of them only where
+M sigma is well below 1, which it is at 0.001 alone."""
+DEAD = (0, 2, 4, 8, 12, 16)
+BATCHES = (64, 256, 1024)
+
+
+def shutdown_grid(scale: Scale) -> Grid:
+    """Every number of dead coordinates and size of batch."""
+    smoke = scale == "smoke"
+    sizes, repeats = BATCHES[: 1 if smoke else 3], 1 if smoke else 10
+    cases = [
+        Case(
+            {"sigma": sigma, "M": size, "S": dead},
+            TCBenchmark(0, MSS(), D, sigma=sigma, dead=dead, floor=sigma**2 / 100, batch=size, n_data=size,
+                        repeats=repeats),
+        )
+        for sigma in SIGMAS
+        for size in sizes
+        for dead in DEAD
+    ]  # fmt: skip
+    note = f"D = {D}, batches of {', '.join(map(str, sizes))} out of N = M, {repeats} of each"
+    return Grid(tuple(cases), {"smoke": 1, "laptop": 3, "paper": 10}[scale], note)
+
+
+def with_formula(frame: Frame) -> Frame:
+    """With the appendix's own number."""
+    return with_value(frame, "formula", lambda row: (D - int(row["S"]) - 1) * math.log(int(row["M"])))
+
+
+def shutdown_tables(frame: Frame) -> list[Table]:
+    """The estimate, the appendix's formula, the truth."""
+    columns = (Column("tc", "estimated TC", digits=2), Column("formula", "(D - S - 1) log M", digits=2),
+               Column("truth", "true TC", digits=4))  # fmt: skip
+    return [
+        table(f"Total correlation in nats, sigma = {sigma:g}", group, ("M", "S"), columns)
+        for (sigma,), group in groups(with_formula(frame), "sigma").items()
+    ]
+
+
+def shutdown_figures(frame: Frame) -> dict[str, Any]:
+    """The estimate over S, the formula dashed."""
+    from hatchel.study.figures import lines
+
+    both = {"tc": "estimated", "formula": "(D - S - 1) log M"}
+    return {
+        f"TC by dead dimensions, sigma = {sigma:g}": lines(group, "S", both, "M", ("dead dimensions S", "TC, nats"))
+        for (sigma,), group in groups(with_formula(frame), "sigma").items()
+    }
+
+
+def shutdown_claims(frame: Frame) -> list[Claim]:
+    """Eq. 11 and what follows it."""
+    result: list[Claim] = []
+    for (sigma, size), group in groups(with_formula(frame), "sigma", "M").items():
+        runs = wide(group[group["S"] <= D // 2], ("tc", "formula"))
+        # The mean over S is one number a seed.
+        shares = (runs["tc"] / runs["formula"]).groupby(runs["seed"]).mean().tolist()
+        text = (
+            f"sigma = {sigma:g}, M = {size}: with up to half of the coordinates dead the estimate is "
+            "(D - S - 1) log M within 15 % (their ratio); the truth is 0."
+        )
+        result.append(inside(text, shares, 0.85, 1.15))
+    return result
+
+
+register(Study(
+    name="dimension-shutdown",
+    about="MSS of independent codes with S dead coordinates: the estimate falls as (D - S - 1) log M, the truth is 0.",
+    paper="Cheng et al. 2020, App. 1.3",
+    grid=shutdown_grid,
+    tables=shutdown_tables,
+    figures=shutdown_figures,
+    claims=shutdown_claims,
+))  # fmt: skip
+
+EPSILONS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+NOISE = (0.01, 1.0)
+"""Variances of z_1 and z_2 around their means: those of Fig. 1."""
+
+
+class Cloud(Task):
+    """mu = (t, 0.1 (t + epsilon u)), t, u ~ N(0, 1), z = mu + noise: Fig. 1 as epsilon -> 0."""
+
+    epsilon: Positive
+    """How far mu_2 is from a function of mu_1."""
+    n: Count = 20_000
+    """Points."""
+
+    def compute(self, workspace: Workspace) -> Result:
+        rng = np.random.default_rng(self.seed)
+        t, u = rng.standard_normal((2, self.n))
+        mean = np.stack([t, 0.1 * (t + self.epsilon * u)], axis=1)
+        z = mean + rng.standard_normal((self.n, 2)) * np.sqrt(NOISE)
+        s = np.array([[1.0, 0.1], [0.1, 0.01 * (1 + self.epsilon**2)]])
+        found = {
+            "mean": float(gaussian_tc(mean)), "sample": float(gaussian_tc(z)),
+            "mean truth": _tc(s), "sample truth": _tc(s + np.diag(NOISE)),
+        }  # fmt: skip
+        return Result(found, {"mean": mean[:400].round(4).tolist(), "z": z[:400].round(4).tolist()})
+
+
+def _tc(covariance: Any) -> float:
+    return 0.5 * float(np.log(np.diag(covariance)).sum() - np.log(np.linalg.det(covariance)))
+
+
+def bound_grid(scale: Scale) -> Grid:
+    """Ever more dependent means."""
+    n = 500 if scale == "smoke" else 20_000
+    cases = tuple(Case({"epsilon": e}, Cloud(0, e, n)) for e in EPSILONS)
+    return Grid(cases, {"smoke": 1, "laptop": 3, "paper": 10}[scale], f"{n:,} points")
+
+
+def bound_figures(frame: Frame) -> dict[str, Any]:
+    """Both clouds at the smallest epsilon, as in Fig. 1; both TCs over epsilon."""
+    from hatchel.report.style import ACCENT
+    from hatchel.study.figures import grid_of, lines
+
+    def points(axes: Any, cloud: list[list[float]]) -> None:
+        xy = np.array(cloud)
+        axes.plot(xy[:, 0], xy[:, 1], "o", markersize=2.5, alpha=0.6, color=ACCENT, markeredgewidth=0)
+        axes.set_xlim(-4, 4)
+        axes.set_ylim(-4, 4)
+
+    result: dict[str, Any] = {}
+    last = select(frame, epsilon=EPSILONS[-1])
+    if len(last):
+        run = last[last["task"] == last["task"].iloc[0]]
+        details = tasks(run)["details"].iloc[0]
+        names = {f"means: TC {values(run, 'mean')[0]:.2f}": details["mean"],
+                 f"samples: TC {values(run, 'sample')[0]:.4f}": details["z"]}  # fmt: skip
+        result["The two clouds of Fig. 1"] = grid_of(names, points, across=2, height=2.5)
+    turned = frame.assign(**{"-log10 epsilon": [-math.log10(float(e)) for e in frame["epsilon"]]})
+    result["TC as the means become dependent"] = lines(
+        turned, "-log10 epsilon", {"mean": "of means", "sample": "of samples"}, "", ("-log10 epsilon", "TC, nats")
+    )
+    return result
+
+
+def bound_claims(frame: Frame) -> list[Claim]:
+    """Theorem 1."""
+    first, last = (estimate(select(frame, epsilon=e), "mean") for e in (EPSILONS[1], EPSILONS[-1]))
+    samples = [m.value for e in EPSILONS if (m := estimate(select(frame, epsilon=e), "sample"))]
+    if not first or not last or not samples:
+        return []
+    ceiling = _tc(np.array([[1.0, 0.1], [0.1, 0.01]]) + np.diag(NOISE))
+    grown, expected = last.value - first.value, math.log(EPSILONS[1] / EPSILONS[-1])
+    return [
+        Claim("TC of the means grows like -log epsilon.", abs(grown - expected) < 0.1,
+              f"by {grown:.2f} nats from epsilon {EPSILONS[1]} to {EPSILONS[-1]}, expected {expected:.2f}"),
+        Claim("TC of the samples stays below its bound.", max(samples) < ceiling + 0.005,
+              f"at most {max(samples):.4f} nats, bound {ceiling:.4f}"),
+    ]  # fmt: skip
+
+
+BOUND_COLUMNS = (
+    Column("mean", "TC of means"), Column("mean truth", "the same, exact"),
+    Column("sample", "TC of samples", digits=4), Column("sample truth", "the same, exact", digits=4),
+)  # fmt: skip
+register(Study(
+    name="tc-bound",
+    about="TC of the means grows without bound as they become dependent; TC of the noisy samples does not.",
+    paper="Cheng et al. 2020, Thm. 1, Fig. 1",
+    grid=bound_grid,
+    tables=lambda frame: [table("Total correlation in nats", frame, ("epsilon",), BOUND_COLUMNS)],
+    figures=bound_figures,
+    claims=bound_claims,
+))  # fmt: skip

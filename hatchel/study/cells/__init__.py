@@ -1,1 +1,0 @@
-"""What a study can compute: one kind of cell a file."""

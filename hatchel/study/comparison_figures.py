@@ -1,0 +1,155 @@
+"""Figures of a comparison: scores, losses, information and traversals of all runs, a colour for each group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from markupsafe import Markup
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+from hatchel.metrics.score import Score
+from hatchel.report import figures
+from hatchel.report.findings import HEADLINES, Findings
+from hatchel.report.panels.images import strip
+from hatchel.report.panels.panel import Drawing, DrawnPanel
+from hatchel.report.pictures import mosaic, rows_figure, traversal_labels, traversed
+from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, WIDE, bare, new_figure, pixels_uri
+from hatchel.study.comparison import Comparison, Group, estimate
+from hatchel.study.frame import select
+from hatchel.training.events import read_events
+
+COLOURS = (ACCENT, *OTHERS)
+DIMENSIONS = 12
+"""Bars of one run."""
+ROWS = 6
+"""Dimensions traversed of one run."""
+RUN = Markup('<div class="run"><h3>{}</h3>\n{}</div>')
+
+
+def comparison_panels(comparison: Comparison) -> list[DrawnPanel]:
+    """Those that there is something to show for."""
+    groups = comparison.groups
+    drawn = [
+        DrawnPanel("chart", "Scores and their intervals", False, _chart(comparison)),
+        DrawnPanel("losses", "Loss and terms over the steps", False, _losses(groups)),
+        DrawnPanel("information", "Information per dimension", True, _information(groups)),
+        DrawnPanel("traversals", "Traversals", True, _traversals(groups)),
+    ]
+    return [panel for panel in drawn if panel.drawing.figures]
+
+
+def score_keys(comparison: Comparison) -> dict[str, str]:
+    """Scores that a group has, by their names in scores.json, with what they are called: headlines, then R²."""
+    parts = [select(comparison.frame, run=group.label) for group in comparison.groups]
+    found = {h.key: h.label for h in HEADLINES if any(estimate(part, h.key) for part in parts)}
+    return found | {fit.score.name: f"R² {fit.factor}" for g in comparison.groups for fit in g.first.fits}
+
+
+def _chart(comparison: Comparison) -> Drawing:
+    lower = {h.key for h in HEADLINES if h.lower_is_better}
+    keys = {key: label for key, label in score_keys(comparison).items() if key not in lower}
+    if not keys:
+        return Drawing({}, "")
+    columns: dict[str, list[Score | None]] = {}
+    for group in comparison.groups:
+        found = [estimate(select(comparison.frame, run=group.label), key) for key in keys]
+        columns[group.label] = [e and Score("", e.value, interval=e if e.has_interval else None) for e in found]
+    caption = (
+        "Dots are values (means over seeds where there are several), bars 95 % intervals; all lie between 0 and 1, and "
+        "higher is better."
+    )
+    return Drawing({"scores": figures.score_chart(list(keys.values()), columns)}, caption)
+
+
+def _losses(groups: Sequence[Group]) -> Drawing:
+    lines = [
+        (figures.curves(read_events(f.run.folder)), COLOURS[i % len(COLOURS)])
+        for i, group in enumerate(groups)
+        for f in group.members
+    ]
+    names = list(dict.fromkeys(name for drawn, _ in lines for name in drawn))
+    if not names:
+        return Drawing({}, "")
+    rows = math.ceil(len(names) / 2)
+    figure = new_figure(1.4 * rows + 0.45)
+    panels = list(figure.subplots(rows, 2, squeeze=False).flat)
+    for axes, name in zip(panels, names, strict=False):
+        bare(axes, grid="y")
+        settled: list[float] = []
+        for drawn, colour in lines:
+            if name in drawn:
+                steps, values = drawn[name]
+                axes.plot(steps, values, color=colour, linewidth=1.2)
+                settled += values[(steps >= figures.SETTLED * steps[-1]) & (values == values)].tolist()
+        if settled:
+            margin = max(0.08 * (max(settled) - min(settled)), 1e-3 * abs(max(settled, key=abs)), 1e-9)
+            axes.set_ylim(min(settled) - margin, max(settled) + margin)
+        axes.xaxis.set_major_locator(MaxNLocator(3, integer=True))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.yaxis.set_major_locator(MaxNLocator(4))
+        axes.set_title(name, loc="left", color=INK, fontsize=SMALL, pad=4)
+    for axes in panels[max(0, len(names) - 2) : len(names)]:
+        axes.set_xlabel("steps")
+    for axes in panels[len(names) :]:
+        axes.set_visible(False)
+    handles = [Line2D([], [], color=COLOURS[i % len(COLOURS)], label=g.label) for i, g in enumerate(groups)]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(groups)), **figures.LEGEND)
+    caption = (
+        "One line a run. Unweighted batch means in nats per item; the loss itself weighs its terms differently in each "
+        "method and is not comparable between methods."
+    )
+    return Drawing({"losses": figure}, caption)
+
+
+def _information(groups: Sequence[Group]) -> Drawing:
+    members = [(f"{_name(g, f)}", f, COLOURS[i % len(COLOURS)]) for i, g in enumerate(groups) for f in g.members]
+    columns = min(3, len(members))
+    rows = math.ceil(len(members) / columns)
+    tallest = max(min(DIMENSIONS, len(f.dimensions.order)) for _, f, _ in members)
+    figure = new_figure((0.2 * tallest + 0.6) * rows, WIDE)
+    widest = max(float(f.dimensions.information.max()) for _, f, _ in members)
+    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for axes, (name, found, colour) in zip(panels, members, strict=False):
+        order = found.dimensions.order[:DIMENSIONS].tolist()
+        bare(axes, grid="x")
+        axes.barh(range(len(order)), found.dimensions.information[order].clip(0), height=0.68, color=colour)
+        axes.set_yticks(range(len(order)), [found.dimensions.label(d) for d in order])
+        axes.invert_yaxis()
+        axes.set_xlim(0, max(widest, 0.1))
+        axes.tick_params(axis="y", length=0)
+        axes.set_title(name, loc="left", color=INK, fontsize=SMALL + 1, pad=5)
+        axes.set_xlabel("I(x; z_d), nats")
+    for axes in panels[len(members) :]:
+        axes.set_visible(False)
+    caption = f"How much each dimension says about the input, on one scale, up to {DIMENSIONS} dimensions a run."
+    return Drawing({"information": figure}, caption)
+
+
+def _traversals(groups: Sequence[Group]) -> Drawing:
+    drawn: dict[str, Figure] = {}
+    blocks: list[Markup] = []
+    for group in groups:
+        for found in group.members:
+            if not found.pictured:
+                continue
+            images, counts = traversed(found.run, found, ROWS)
+            order = found.dimensions.order[: len(images)].tolist()
+            strips = [
+                strip(found.dimensions, d, pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]])))
+                for row, d in enumerate(order)
+            ]
+            name = _name(group, found)
+            blocks.append(RUN.format(name, Markup("\n").join(strips)))
+            drawn[f"traversals {name}"] = rows_figure(images, traversal_labels(found.dimensions, len(images)), counts)
+    caption = (
+        f"The {ROWS} most informative dimensions of each run, each over the range of that run's own codes, the others "
+        "at the code of a typical item."
+    )
+    return Drawing(drawn, caption, Markup('<div class="beside">{}</div>').format(Markup("\n").join(blocks)))
+
+
+def _name(group: Group, found: Findings) -> str:
+    return f"{group.label}, seed {found.run.spec.seed}"

@@ -1,0 +1,84 @@
+"""One evaluation: every command shows the same numbers with the same intervals, and only the first one measures."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from hatchel.cli.evaluate import evaluate
+from hatchel.data.xy_squares import XYSquares
+from hatchel.evaluation.evaluation import Evaluation
+from hatchel.evaluation.evaluation import evaluate as evaluate_run
+from hatchel.explorer.session import Session
+from hatchel.export.hub import card
+from hatchel.latents.diagonal import Diagonal
+from hatchel.methods.resolve import resolve
+from hatchel.metrics.metric import Metric
+from hatchel.report.findings import HEADLINES, analyse
+from hatchel.report.page import page
+from hatchel.training.run import TrainedRun, train
+
+OF = {"tc_mean": ("mean", "gaussian_tc"), "tc_sample": ("sample", "gaussian_tc")}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    spec = resolve("beta_vae", XYSquares(size=16, places=8)).with_fields(
+        steps=20, batch_size=16, latent=Diagonal(3), log_every=5
+    )
+    return train(spec, out=tmp_path_factory.mktemp("evaluate") / "run", progress=False).folder
+
+
+def called(*arguments: object) -> str:
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(evaluate)
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False).stdout
+
+
+def test_every_command_shows_the_same_numbers_and_only_the_first_measures(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = "mig,sap,dci,factor_vae_score,gaussian_tc,elbo_terms,disintegration"
+    printed = json.loads(called(folder, "--metrics", names, "--json"))
+    run = TrainedRun.load(folder)
+
+    def again(*_: object, **__: object) -> None:
+        raise AssertionError("encoded or measured again")
+
+    monkeypatch.setattr(run.model, "encode", again)
+    monkeypatch.setattr(Metric, "score", again)
+    found = analyse(run)
+    html = page(found)
+    text = card(run)
+    for line in HEADLINES:
+        representation, metric = OF.get(line.key, ("mean", line.key))
+        stored = printed[representation]["scores"][metric]
+        ends = stored["interval"]
+        own = found.scores[line.key]
+        assert own.interval is not None
+        assert (own.value, own.interval.low, own.interval.high, own.replicates) == (
+            stored["value"], ends["low"], ends["high"], ends["replicates"],
+        )  # fmt: skip
+        shown = f'data-label="Value">{own.value:.3f}</td>\n<td data-label="95 % interval">'
+        assert f"{shown}{own.interval.low:.3f} – {own.interval.high:.3f}" in html
+        if representation == "mean":
+            assert f"| {metric} | {own.value:.4f} | {ends['low']:.4f} to {ends['high']:.4f} |" in text
+    information = printed["mean"]["scores"]["elbo_terms"]["parts"]["mutual_information_per_dimension"]
+    sliders = Session([run]).runs[0].spaces[0].sliders
+    assert {s.name: s.information for s in sliders} == information
+    assert re.search(rf"I\(x;z\) {printed['mean']['scores']['elbo_terms']['parts']['mutual_information']:.2f},", html)
+    study = evaluate_run(run, names.split(","), bootstrap=0)  # as the cells of a study do
+    for representation in ("mean", "sample"):
+        for name, score in study[representation].items():
+            assert score.to_dict() == printed[representation]["scores"][name]
+
+
+def test_it_says_where_the_scores_are(folder: Path) -> None:
+    output = called(folder, "--metrics", "mig", "--bootstrap", "0")
+    assert output.strip().splitlines()[-1] == f"Stored in {folder / 'evaluation.json'}"
+    assert "mig" in Evaluation.load(folder)["mean"]
