@@ -102,7 +102,7 @@ class Digits(Task):
         return (float(np.mean(same)) if same else 1.0), rows
 
     def _named(self, run: TrainedRun, named: Judge, real: list[int]) -> tuple[dict[str, float], list[list[float]]]:
-        """How alike the judge names the draws of each class, and of each class its commonest name and that one's share."""
+        """How alike the judge names the draws of each class; and each class's commonest name with its share."""
         layout = run.spec.latent.layout
         rng = np.random.default_rng(self.seed)
         found: list[tuple[int, float]] = []
