@@ -114,7 +114,8 @@ class MixedPrior(Prior):
 
     def __init__(self, parameters: PriorParameters, layout: Layout, temperature: float, form: Form) -> None:
         self.parameters, self.layout = parameters, layout
-        self.temperature, self.form = temperature, form
+        self.temperature = temperature
+        self.form: Form = form
         self.factorised = not (parameters.learned and layout.coordinates)
         self.learned, self.standard = parameters.learned, not parameters.learned
 

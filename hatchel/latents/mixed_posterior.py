@@ -11,6 +11,7 @@ from torch import Tensor
 
 from hatchel.core.distributed import own_rows, world
 from hatchel.latents import concrete
+from hatchel.latents.concrete import Form
 from hatchel.latents.diagonal import cross_normal, within
 from hatchel.latents.layout import Block, Layout, Partition
 from hatchel.latents.posterior import Posterior
@@ -24,9 +25,10 @@ class MixedPosterior(Posterior):
     class probabilities p and p (1 - p).
     """
 
-    def __init__(self, parameters: Tensor, layout: Layout, temperature: float, form: concrete.Form) -> None:
+    def __init__(self, parameters: Tensor, layout: Layout, temperature: float, form: Form) -> None:
         self.parameters = parameters  # (B, sum(widths))
-        self.layout, self.temperature, self.form = layout, temperature, form
+        self.layout, self.temperature = layout, temperature
+        self.form: Form = form
 
     @functools.cached_property
     def locations(self) -> Tensor:

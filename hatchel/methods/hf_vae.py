@@ -26,7 +26,10 @@ class HFVAE(Method, kind="hf_vae"):
     """
 
     paper = "Esmaeili et al. 2019"
-    verified = "terms telescope to log q(z|x) - log p(z) for nested groups and learned priors; one group: beta-TCVAE's"
+    verified = (
+        "terms telescope to log q(z|x) - log p(z) for nested groups, learned priors and every form of the classes; "
+        "one group: beta-TCVAE's"
+    )
 
     alpha: NonNegative = 1.0
     """Weight of the mutual information."""
@@ -82,7 +85,7 @@ class BetaSVAE(Method, kind="beta_svae"):
     """rec + beta KL with Gaussian and discrete groups."""
 
     paper = "Esmaeili et al. 2019, its baseline"
-    verified = "equals beta-VAE with one Gaussian group; Concrete densities against torch.distributions"
+    verified = "equals beta-VAE with one Gaussian group; densities of the classes against torch.distributions"
 
     beta: NonNegative = 4.0
     """Weight of the KL."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated
 
 import torch
+from annotated_types import Ge, Le
 from torch import Tensor
 
 from hatchel.core.spec import Count, Positive
@@ -32,7 +33,7 @@ class Removed(Task):
     posterior is.
     """
 
-    removed: Literal[0, 1, 2, 3, 4] = 0
+    removed: Annotated[int, Ge(0), Le(4)] = 0
     """The term; 0: none."""
     points: Count = 16
     """N, on a circle of radius 1."""
