@@ -13,7 +13,7 @@ from hatchel.methods.method import Method, Parts, Terms
 from hatchel.objective.estimators.estimator import Density
 from hatchel.objective.estimators.minibatch import Stratified
 from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation, TotalCorrelation
-from hatchel.objective.terms.elbo import KL, Reconstruction
+from hatchel.objective.terms.elbo import KL, RealKL, Reconstruction
 from hatchel.objective.weights import Ramp
 from hatchel.training.spec import Adam
 
@@ -50,7 +50,7 @@ class HFVAE(Method, kind="hf_vae"):
     discrete: Form = "soft"
     """Density of the classes in every term; `pmf` is the authors' library's. `soft` is no bound of the likelihood."""
     head_start: NonNegative = 10.0
-    """Ours: an extra weight on the KL of the Gaussian groups, which falls to 0, so that the classes are used before
+    """Ours: an extra weight on the KL of the real coordinates, which falls to 0, so that the classes are used before
     style explains everything; 0 switches it off."""
     head_start_steps: Count = in_steps(default=150_000)
     """Steps over which it falls: the first half of the training."""
@@ -59,7 +59,8 @@ class HFVAE(Method, kind="hf_vae"):
 
     def latent(self) -> Mixed:
         groups = self.groups or _two_groups(self.style, self.classes)
-        return Mixed(groups, self.prior, self.temperature, discrete=self.discrete)
+        # In closed form for the head start; at weight 10 the noise of a drawn KL would count.
+        return Mixed(groups, self.prior, self.temperature, "categorical", self.discrete)
 
     def terms(self) -> Terms:
         """Eq. 9 of the paper, and the head start."""
@@ -117,11 +118,10 @@ class BetaSVAE(Method, kind="beta_svae"):
 
 
 def _head_start(weight: float, steps: int, latent: Mixed) -> Terms:
-    """An extra weight on the Gaussian groups, where there are discrete ones to start ahead of them."""
-    gaussian = tuple(name for name, group in latent.groups.items() if set(group.sizes) == {1})
-    if not weight or not gaussian or not latent.layout.discrete:
+    """An extra weight on the real coordinates, where there are classes to start ahead of them."""
+    if not weight or not latent.layout.coordinates or not latent.layout.discrete:
         return {}
-    return {"head_start": Ramp(weight, 0.0, steps) * KL(gaussian)}
+    return {"head_start": Ramp(weight, 0.0, steps) * RealKL()}
 
 
 def _two_groups(style: int, classes: int) -> Mapping[str, Variable]:

@@ -15,7 +15,7 @@ from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian, Group
 from hatchel.methods.resolve import resolve
 from hatchel.objective.objective import formula
-from hatchel.objective.terms.elbo import KL
+from hatchel.objective.terms.elbo import RealKL
 from hatchel.objective.trace import Batch
 from hatchel.objective.weights import Capacity, Ramp
 from hatchel.training.run import TrainedRun, train
@@ -54,8 +54,8 @@ def test_the_head_start_is_an_extra_weight_on_style_that_falls_to_zero() -> None
     assert ahead["objective"] == pytest.approx(plain["objective"] + extra, rel=1e-5)
     spec = resolve("hf_vae", DATA, {"steps": 2_000})
     assert spec.objective["head_start"].weight == Ramp(10, 0, 1_000)  # the first half
-    assert spec.objective["head_start"].term == KL(("style",))
-    assert "(10->0 in 1000 steps)*KL(q(z_style|x)||p(z_style))" in formula(spec.objective)
+    assert spec.objective["head_start"].term == RealKL()
+    assert "(10->0 in 1000 steps)*KL(q(z_real|x)||p(z_real))" in formula(spec.objective)
     assert "head_start" not in resolve("beta_svae", DATA).objective
     assert "head_start" in resolve("beta_svae", DATA, {"head_start": 10}).objective
     # Nothing to start ahead of, or nothing that could: no term.
@@ -88,7 +88,8 @@ def test_joint_vae_holds_each_kl_at_a_capacity_of_its_own() -> None:
 
 def test_papers_settings() -> None:
     spec = resolve("hf_vae", DATA)
-    assert spec.latent == Mixed({"style": Gaussian(10), "class": Concrete(10)}, discrete="soft")
+    groups = {"style": Gaussian(10), "class": Concrete(10)}
+    assert spec.latent == Mixed(groups, discrete_kl="categorical", discrete="soft")
     assert (spec.optimizer.lr, spec.batch_size) == (1e-3, 512)
     assert {e.term.by.kind for n, e in spec.objective.items() if n not in ("rec", "head_start")} == {"stratified"}
     assert isinstance(spec.latent, Mixed)
