@@ -52,11 +52,23 @@ OLD = json.loads(gzip.decompress((FOLDER.parent / "old_runs.json.gz").read_bytes
 @pytest.mark.parametrize("label", OLD)
 def test_the_weights_of_every_method_of_0_1_fit(label: str) -> None:
     spec = from_dict(RunSpec, migrated(OLD[label]["spec"]))
-    if label != "recurd":  # whose parts have fields that 0.1 did not have
+    stored = OLD[label]["spec"]
+    if stored["latent"]["kind"] == "mixed":  # which has a field that 0.1 did not have, and meant this value of it
+        assert to_dict(spec) == {**stored, "latent": {**stored["latent"], "discrete": "relaxed"}}
+    elif label != "recurd":  # whose parts have such fields too
         assert spec.digest() == OLD[label]["digest"]
-        assert to_dict(spec) == OLD[label]["spec"]
+        assert to_dict(spec) == stored
     state = spec.build((1, 64, 64)).state_dict()
     assert {name: list(value.shape) for name, value in state.items()} == OLD[label]["state"]
+
+
+@pytest.mark.parametrize("kind", ["hfvae_mnist", "hfvae_dsprites", "hfvae_celeba"])
+def test_what_the_encoders_of_hfvae_were_in_0_1_is_said(kind: str) -> None:
+    old = {**OLD["hf_vae"]["spec"], "encoder": {"kind": kind}}
+    assert from_dict(RunSpec, migrated(old)).encoder.branches == 1
+    new = from_dict(RunSpec, old)
+    assert new.encoder.branches == 2
+    assert migrated(to_dict(new)) == to_dict(new)
 
 
 def test_what_recurd_meant_in_0_1_is_said() -> None:
