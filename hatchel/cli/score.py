@@ -11,7 +11,7 @@ from hatchel.core.errors import HatchelError, unknown
 
 if TYPE_CHECKING:
     from hatchel.metrics.probe import Probe
-    from hatchel.metrics.suite import Scores
+    from hatchel.metrics.score import Scores
 
 
 def score(
@@ -35,7 +35,7 @@ def score(
     ] = None,
 ) -> None:
     """Measure how well codes stand for factors, on any data: arrays or tables, without a model."""
-    from hatchel.metrics.suite import measure
+    from hatchel.metrics.functions import measure
 
     probe = _probe(codes, factors, std, samples, names, continuous, seed)
     scores = measure(probe, metrics, seed, bootstrap)
@@ -62,7 +62,7 @@ def _probe(
     continuous: str | None,
     seed: int,
 ) -> Probe:
-    from hatchel.metrics.files import Columns, read_columns, stored_roles
+    from hatchel.metrics.inputs import Columns, read_columns, stored_roles
     from hatchel.metrics.probe import Probe
 
     inside = stored_roles(codes)

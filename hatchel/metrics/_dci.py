@@ -12,8 +12,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.spec import local
 from hatchel.metrics._med import information_shares
 from hatchel.metrics.information import Float, concentration, standardised, weighted_concentration
-from hatchel.metrics.intervals import Subsampling
-from hatchel.metrics.metric import Metric
+from hatchel.metrics.metric import Metric, Subsampling
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 from hatchel.metrics.solvers import Engine
