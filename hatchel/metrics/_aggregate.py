@@ -53,7 +53,8 @@ class Aggregate:
         return probe.once(key, lambda: self._information(probe, classes))
 
     def _information(self, probe: Probe, classes: Labels) -> Float:
-        mean, std = _posteriors(probe, self.rows)
+        assert probe.std is not None
+        mean, std = probe.codes[self.rows], probe.std[self.rows]
         result = np.zeros((probe.dims, classes.shape[1]))
         for k in range(classes.shape[1]):
             drawn = classes[self.own, k]
@@ -142,15 +143,11 @@ def _half_log_det(noise: Float | None) -> float:
     return 0.0 if noise is None else 0.5 * float(np.linalg.slogdet(noise)[1])
 
 
-def _posteriors(probe: Probe, rows: NDArray[np.int64]) -> tuple[Float, Float]:
-    assert probe.std is not None
-    return probe.codes[rows], probe.std[rows]
-
-
 def _compute(probe: Probe, seed: int, draws: int, posteriors: int) -> Aggregate:
     rng = np.random.default_rng(seed)
     rows = np.arange(probe.n) if probe.n <= posteriors else rng.choice(probe.n, posteriors, replace=False)
-    mean, std = _posteriors(probe, rows)
+    assert probe.std is not None
+    mean, std = probe.codes[rows], probe.std[rows]
     own = rng.permutation(len(rows))[:draws] if draws <= len(rows) else rng.integers(len(rows), size=draws)
     noise = rng.standard_normal((draws, probe.dims))
     if probe.noise is not None:

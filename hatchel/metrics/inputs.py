@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
-from hatchel.data.formats import array_names, open_array
+from hatchel.data.formats import ARRAYS, TABLES, array_names, open_array
 
 Float = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -30,13 +30,7 @@ def array(value: Any, name: str) -> NDArray[Any]:
 
 def matrix(value: Any, name: str, rows: int | None = None) -> Float:
     """A finite (n, columns) float64 array; one column may come as a vector."""
-    result = array(value, name)
-    if result.ndim == 1:
-        result = result[:, None]
-    if result.ndim != 2:
-        raise HatchelError(f"{name}: expected rows x columns, got shape {result.shape}")
-    if rows is not None and len(result) != rows:
-        raise HatchelError(f"{name}: {len(result)} rows, but the codes have {rows}; give one row per code")
+    result = _columns(value, name, rows)
     if not np.issubdtype(result.dtype, np.number) and result.dtype != np.bool_:
         raise HatchelError(f"{name}: expected numbers, got {result.dtype}")
     if np.issubdtype(result.dtype, np.complexfloating):
@@ -51,18 +45,22 @@ def matrix(value: Any, name: str, rows: int | None = None) -> Float:
 
 def table(value: Any, name: str, rows: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Factor values (n, K), and which columns are numbers; words become numbers in alphabetical order."""
+    result = _columns(value, name, rows)
+    if np.issubdtype(result.dtype, np.number) or result.dtype == np.bool_:
+        whole = np.issubdtype(result.dtype, np.integer)
+        return result if whole else matrix(result, name), np.ones(result.shape[1], dtype=np.bool_)
+    columns = [_numbers(result[:, k]) for k in range(result.shape[1])]
+    return matrix(np.stack([c for c, _ in columns], axis=1), name), np.array([numeric for _, numeric in columns])
+
+
+def _columns(value: Any, name: str, rows: int | None) -> NDArray[Any]:
     result = array(value, name)
     result = result[:, None] if result.ndim == 1 else result
     if result.ndim != 2:
-        raise HatchelError(f"{name}: expected rows x factors, got shape {result.shape}")
-    if len(result) != rows:
+        raise HatchelError(f"{name}: expected rows x columns, got shape {result.shape}")
+    if rows is not None and len(result) != rows:
         raise HatchelError(f"{name}: {len(result)} rows, but the codes have {rows}; give one row per code")
-    if np.issubdtype(result.dtype, np.integer):
-        return result, np.ones(result.shape[1], dtype=np.bool_)
-    if np.issubdtype(result.dtype, np.number) or result.dtype == np.bool_:
-        return matrix(result, name), np.ones(result.shape[1], dtype=np.bool_)
-    columns = [_numbers(result[:, k]) for k in range(result.shape[1])]
-    return matrix(np.stack([c for c, _ in columns], axis=1), name), np.array([numeric for _, numeric in columns])
+    return result
 
 
 def _numbers(column: NDArray[Any]) -> tuple[Float, bool]:
@@ -82,10 +80,6 @@ def factor_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     if len(set(names)) != count:
         raise HatchelError(f"names: {', '.join(map(str, names))}: every factor needs its own name")
     return tuple(str(n) for n in names)
-
-
-ARRAYS = (".npy", ".npz", ".h5", ".hdf5")
-TABLES = (".csv", ".tsv", ".parquet")
 
 
 class Columns(NamedTuple):
