@@ -22,11 +22,10 @@ from hatchel.core.progress import progress
 from hatchel.core.spec import from_dict
 from hatchel.core.version import __version__
 from hatchel.evaluation.codes import ITEMS, Codes, Encodings, encodings, has_own_code, not_stored, weights_digest
-from hatchel.metrics._elbo_terms import ELBOTerms
+from hatchel.metrics._aggregate import ELBOTerms
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
-from hatchel.metrics.score import Score
-from hatchel.metrics.suite import Scores
+from hatchel.metrics.score import Score, Scores
 from hatchel.training.run import TrainedRun
 
 __all__ = ["ITEMS", "Codes", "Encodings", "Evaluation", "StoredScores", "encodings", "evaluate"]

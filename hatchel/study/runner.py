@@ -12,9 +12,9 @@ from queue import Empty, SimpleQueue
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import claimed
+from hatchel.core.progress import duration
 from hatchel.core.spec import to_dict
 from hatchel.study.engines.engine import Engine
-from hatchel.study.progress import duration
 from hatchel.study.store import Store
 from hatchel.study.task import Task
 from hatchel.study.worker import CRASHES, Outcome, perform
