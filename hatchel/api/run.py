@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from hatchel.evaluation.evaluation import Evaluation
 from hatchel.evaluation.evaluation import evaluate as evaluate_run
-from hatchel.metrics.suite import Scores
-from hatchel.metrics.suite import evaluate as evaluate_codes
+from hatchel.metrics.functions import evaluate as evaluate_codes
+from hatchel.metrics.score import Scores
 from hatchel.training.run import TrainedRun
 
 

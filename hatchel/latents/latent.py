@@ -38,8 +38,12 @@ class LatentModule(nn.Module, ABC):
         return
 
     def draw_level(self, seed: int, step: int) -> int:
-        """The level that a training step works on, the same on all ranks."""
+        """A level for a training step, the same on all ranks."""
         return 0
+
+    def train_levels(self, seed: int, step: int) -> tuple[int, ...]:
+        """The levels that a training step works on: by default the one that is drawn."""
+        return (self.draw_level(seed, step),)
 
     def refine(self, q: Posterior, log_px: Callable[[Tensor], Tensor], step: int | None) -> Posterior:
         """q with what can be found only by trying the decoder, log p(x|code) for any code (B, D): mostly nothing."""

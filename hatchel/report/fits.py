@@ -10,7 +10,7 @@ import numpy as np
 from hatchel.data.factors import Factor, FactorSpace
 from hatchel.latents.layout import Site
 from hatchel.metrics.information import Float, squared_correlations
-from hatchel.metrics.intervals import percentile_interval
+from hatchel.metrics.metric import percentile_interval
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 from hatchel.report.dimensions import Dimensions

@@ -17,10 +17,12 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.files import read_json, whole_folder, write_json
 from hatchel.core.spec import from_dict, to_dict
 from hatchel.core.version import __version__
+from hatchel.training.migration import migrated
 from hatchel.training.spec import RunSpec
 
 FORMAT = 1
 """Of a run folder. A newer one is refused by name rather than misread."""
+WINDOWS = "windows.safetensors"
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Description:
                 f"this is {__version__}, format {FORMAT}: upgrade to read it"
             )
         try:
-            spec = from_dict(RunSpec, data["spec"])
+            spec = from_dict(RunSpec, migrated(data["spec"]))
         except HatchelError as error:
             raise HatchelError(f"{path}: {error}") from None
         return Description(spec, tuple(data["shape"]), int(data["n_data"]), str(data["data"]))
@@ -82,11 +84,13 @@ def save(
     system: nn.Module,
     optimizer: torch.optim.Optimizer | None,
     meter: Mapping[str, Any] | None = None,
+    windows: Mapping[str, Tensor] | None = None,
     keep: int = 2,
 ) -> Path:
     """Write RUN/checkpoints/step-N after N steps; older ones beyond the last few are removed.
 
-    `meter` is what has been summed up since the last event, for the one that comes after a resume.
+    `meter` is what has been summed up since the last event, for the one that comes after a resume, and `windows` are
+    the recent samples that its independent readings need.
     """
     target = folder / "checkpoints" / f"step-{step:09d}"
     if target.exists():
@@ -97,6 +101,8 @@ def save(
             save_file(weights, str(draft / "model.safetensors"))
             if optimizer is not None:
                 save_file(_flat(optimizer), str(draft / "training.safetensors"))
+            if windows:
+                save_file({k: v.contiguous().cpu() for k, v in windows.items()}, str(draft / WINDOWS))
             write_json(draft / "state.json", {"format": FORMAT, "step": step, "meter": meter or {}})
     except (OSError, SafetensorError) as error:
         kept = checkpoints(folder)
@@ -111,6 +117,12 @@ def metered(folder: Path, step: int) -> dict[str, Any]:
     """What the checkpoint of a step has of the meter; nothing in those written before there was one."""
     found = read_json(folder / "checkpoints" / f"step-{step:09d}" / "state.json").get("meter", {})
     return cast(dict[str, Any], found)
+
+
+def stored_windows(folder: Path, step: int) -> dict[str, Tensor]:
+    """The recent samples of each critic that the checkpoint of a step has; nothing in those of 0.1."""
+    path = folder / "checkpoints" / f"step-{step:09d}" / WINDOWS
+    return _guarded(path, lambda p: load_file(str(p))) if path.exists() else {}
 
 
 def restore(folder: Path, system: nn.Module, optimizer: torch.optim.Optimizer | None = None) -> int:

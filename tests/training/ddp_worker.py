@@ -66,7 +66,7 @@ def objectives() -> dict[str, dict[str, object]]:
         found[f"recurd {nets}"] = {
             "rec": rec,
             "kl": KL(),
-            "between": PairwiseInformation(by, layers, "between", nets),
+            "between": PairwiseInformation(by, layers, "between", nets, routed=("routed2", "routed3")),
             "within": 2 * PairwiseInformation(by, layers, "within", nets),
         }
     moments = {"od": CovarianceOffDiagonal(), "d": CovarianceDiagonal("sample"), "v": PosteriorVariance()}
@@ -79,6 +79,7 @@ def objectives() -> dict[str, dict[str, object]]:
 
 GROUPS = {"class": Concrete(3), "style": Gaussian(3)}
 HIERARCHIES = {f"hierarchy {s}": ScaledHierarchy(Diagonal(4), 3, spaces=s) for s in ("scaled", "linear", "parallel")}
+HIERARCHIES["hierarchy summed"] = ScaledHierarchy(Diagonal(4), 3, trained="summed")
 
 
 def cases() -> dict[str, tuple[Latent, dict[str, object]]]:

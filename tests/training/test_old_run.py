@@ -6,12 +6,14 @@ import gzip
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hatchel.core.spec import from_dict, to_dict
 from hatchel.objective.weights import IncrementalPI
+from hatchel.training.migration import migrated
 from hatchel.training.run import TrainedRun, resume_run
 from hatchel.training.spec import RunSpec
 
@@ -48,10 +50,40 @@ OLD = json.loads(gzip.decompress((FOLDER.parent / "old_runs.json.gz").read_bytes
 """Of every method of 0.1: its spec, its digest, and the names and shapes of its weights."""
 
 
+def known(new: Any, old: Any) -> Any:
+    """Of a dictionary, the fields that 0.1 had too."""
+    return {k: known(new[k], v) for k, v in old.items()} if isinstance(old, dict) else new
+
+
 @pytest.mark.parametrize("label", OLD)
 def test_the_weights_of_every_method_of_0_1_fit(label: str) -> None:
-    spec = from_dict(RunSpec, OLD[label]["spec"])
-    assert spec.digest() == OLD[label]["digest"]
-    assert to_dict(spec) == OLD[label]["spec"]
+    spec = from_dict(RunSpec, migrated(OLD[label]["spec"]))
+    stored = OLD[label]["spec"]
+    if label != "recurd":  # whose parts have fields that 0.1 did not have
+        assert known(to_dict(spec), stored) == stored
+    if stored["latent"]["kind"] == "mixed":  # which has such a field too, and meant this value of it
+        assert to_dict(spec)["latent"]["discrete"] == "relaxed"
+    elif label != "recurd":
+        assert spec.digest() == OLD[label]["digest"]
     state = spec.build((1, 64, 64)).state_dict()
     assert {name: list(value.shape) for name, value in state.items()} == OLD[label]["state"]
+
+
+@pytest.mark.parametrize("kind", ["hfvae_mnist", "hfvae_dsprites", "hfvae_celeba"])
+def test_what_the_encoders_of_hfvae_were_in_0_1_is_said(kind: str) -> None:
+    old = {**OLD["hf_vae"]["spec"], "encoder": {"kind": kind}}
+    assert from_dict(RunSpec, migrated(old)).encoder.branches == 1
+    new = from_dict(RunSpec, old)
+    assert new.encoder.branches == 2
+    assert migrated(to_dict(new)) == to_dict(new)
+
+
+def test_what_recurd_meant_in_0_1_is_said() -> None:
+    """Literal widths, a linear layer to the map, routed features as they are, and pairs of a layer counted twice."""
+    spec = from_dict(RunSpec, migrated(OLD["recurd"]["spec"]))
+    assert (spec.encoder.reading, spec.decoder.first) == ("literal", "linear")
+    within, between = (spec.objective[name] for name in ("within", "between"))
+    assert (within.weight.value, between.weight.value) == (4.0, 1.0)
+    assert [(p.left, p.right, p.grid) for p in within.term.pairs()] == [("routed2", "routed2", 1), ("z", "z", 1)]
+    assert not within.term.standardised
+    assert migrated(to_dict(spec)) == to_dict(spec)

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 
 from hatchel.metrics.information import Float
 from hatchel.metrics.probe import Probe
+from hatchel.objective.independent import blind_critics
 from hatchel.report import figures
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
@@ -41,6 +42,21 @@ def losses(found: Findings) -> Drawing | None:
     first = f"the first {figures.SETTLED:.0%} of the steps may leave the frame"
     caption = f"Unweighted batch means in nats per item; {first}."
     return Drawing({"losses": figures.losses(events, symbols)}, caption)
+
+
+@panel("Critics over the steps", place=62)
+def critics(found: Findings) -> Drawing | None:
+    """What each critic read, and an independent reading of the same."""
+    events = read_events(found.run.folder) if found.run.steps else []
+    drawn = figures.readings(events)
+    if not drawn:
+        return None
+    caption = (
+        "What each critic read, and the same quantity without a network, from its recent samples: of codes the total "
+        "correlation as if they were Gaussian, of features a lower bound of their information by histograms. Nats."
+    )
+    blind = [f"{line[0].upper()}{line[1:]}." for line in blind_critics(events)]
+    return Drawing({"critics": figures.critics(drawn)}, " ".join([caption, *blind]))
 
 
 @panel("Information over training", place=61)
