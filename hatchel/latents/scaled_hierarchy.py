@@ -35,7 +35,7 @@ class ScaledHierarchy(Latent):
     spaces: Literal["scaled", "linear", "parallel"] = "scaled"
     """How the next space comes about: by the scale of each coordinate; by a full matrix on the means, mu_i =
     W mu_(i-1), the deviations scaled as before so that the posterior stays diagonal (the paper writes tau(z) = w z); or
-    by numbers of the encoder of its own, independent of the other spaces'."""
+    by parameters of its own, independent of the other spaces'."""
 
     @property
     def layout(self) -> Layout:

@@ -116,7 +116,3 @@ class RunSpec(Spec):
             model = Model(self.encoder, self.latent, self.decoder, self.likelihood, shape)
             features = feature_shapes(model.encoder, shape)
             return System(model, Objective(self.objective, self.latent.layout, features, shape))
-
-
-# The same under their names of 0.1, until the last caller is gone.
-resolved, fitted, build = RunSpec.fit_to, RunSpec.fit_to_shape, RunSpec.build
