@@ -24,8 +24,8 @@ Options = Annotated[
 
 
 @app.command("list", epilog="Example: hatchel data list --json")
-def list_(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
-    """What can be loaded by name, and whether its files are here."""
+def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """List the data sets that can be loaded by name, and whether their files are here."""
     import json
 
     from hatchel.data.source import Source
@@ -80,7 +80,7 @@ def show(
     name: NameOrPath,
     options: Options = None,
     out: Annotated[Path | None, typer.Option(help="The PNG to write; by default NAME.png here.")] = None,
-    seed: Annotated[int, typer.Option(help="Draws the items shown.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the items shown.")] = 0,
 ) -> None:
     """Describe a data set, and write a contact sheet of its images."""
     ds = _load(name, options)

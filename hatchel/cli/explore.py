@@ -11,9 +11,12 @@ import typer
 def explore(
     run: Annotated[Path, typer.Argument(help="A run's folder.")],
     other: Annotated[Path | None, typer.Argument(help="A second run, to compare on the same items.")] = None,
-    host: Annotated[str, typer.Option(help="Where to listen; beyond this machine a token is required.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; beyond this machine a token is required.")
+    ] = "127.0.0.1",
     port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="8765, or a free one where that is busy.", show_default=False)
+        int | None,
+        typer.Option(min=1, max=65535, help="By default 8765, or a free one if that is busy.", show_default=False),
     ] = None,
     static: Annotated[
         Path | None, typer.Option("--static", help="Write a folder that needs no server instead.")
@@ -21,7 +24,9 @@ def explore(
     runtime: Annotated[
         Path | None, typer.Option(help="With --static: a folder that has onnxruntime-web, instead of fetching it.")
     ] = None,
-    items: Annotated[int, typer.Option("--items", "-n", min=10, help="Items encoded for order and ranges.")] = 15_000,
+    items: Annotated[
+        int, typer.Option("--items", "-n", min=10, help="Items encoded to order the sliders and set their ranges.")
+    ] = 15_000,
     seed: Annotated[int, typer.Option(help="Random seed of the items drawn.")] = 0,
     browse: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     plugin: Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")] = None,

@@ -32,10 +32,10 @@ UNNAMED = ("memory",)
 
 def list_members(
     family: Annotated[str, typer.Argument(help=", ".join(FAMILIES))],
-    as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     plugin: Plugin = None,
 ) -> None:
-    """List what there is, plug-ins included.
+    """List the methods, terms, metrics, data sets, ... that there are, plug-ins included.
 
     [bold]hatchel list methods[/]   [bold]hatchel list terms --json[/]
     """

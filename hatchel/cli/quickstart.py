@@ -19,12 +19,12 @@ def quickstart(
         Path("runs/quickstart")
     ),
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    force: Annotated[bool, typer.Option("--force", "--fresh", help="Start over instead of going on.")] = False,
+    force: Annotated[bool, typer.Option("--force", "--fresh", help="Start over instead of resuming.")] = False,
     steps: Annotated[int | None, typer.Option(min=1, hidden=True, help="Fewer steps, for a first try.")] = None,
 ) -> None:
     """Train, measure and show one good model on built-in data: a few minutes on two cores, nothing to download.
 
-    Ctrl-C loses nothing: the same command goes on where it was. Finished models are only measured and reported again.
+    Ctrl-C loses nothing: the same command resumes. Finished models are only measured and reported again.
     """
     from hatchel.api.quickstart import CONTROL, QUICKSTART
     from hatchel.api.quickstart import quickstart as start

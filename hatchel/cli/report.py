@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs; several are compared.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file to write: RUN/report.html, or comparison.html.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="The file to write; by default RUN/report.html, or comparison.html for several runs."
+        ),
     ] = None,
     figures: Annotated[
         Path | None,

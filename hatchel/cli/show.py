@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def show(
     target: Annotated[str, typer.Argument(help="A method, or a YAML/JSON file.")],
-    assignments: Annotated[list[str] | None, typer.Argument(help="key=value", metavar="[KEY=VALUE]...")] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Argument(help="Fields to change, as key=value.", metavar="[KEY=VALUE]...")
+    ] = None,
     size: Annotated[int, typer.Option(help="Pixels per side to assume if only the data's files could show it.")] = 64,
     plugin: Plugin = None,
 ) -> None:
@@ -65,7 +67,7 @@ def _size(spec: RunSpec, size: int) -> list[str]:
 
     known = spec.data.known_shape
     shape = known or (1, size, size)
-    where = spec.data.kind if known else f"assumed, as only the files of {spec.data.kind} can tell: see --size"
+    where = spec.data.kind if known else f"assumed, as only the files of {spec.data.kind} show it: see --size"
     found = cost(spec.fit_to_shape(shape), shape)
 
     def line(numbers: dict[str, int], unit: float, digits: int, prefix: str = "M") -> str:

@@ -13,9 +13,10 @@ from hatchel.cli.options import Plugin
 def train(
     target: Annotated[str, typer.Argument(help="A method, a YAML/JSON file, or (with --resume) a run's folder.")],
     assignments: Annotated[
-        list[str] | None, typer.Argument(help="key=value; dotted keys reach any field.", metavar="[KEY=VALUE]...")
+        list[str] | None,
+        typer.Argument(help="Fields to change, as key=value; dotted keys reach any field.", metavar="[KEY=VALUE]..."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The run's folder [default: runs/NAME-DIGEST].")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run's folder; by default runs/NAME-DIGEST.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Start over where a run already exists.")] = False,
     plugin: Plugin = None,

@@ -36,7 +36,7 @@ class ScaledHierarchy(Latent):
     spaces: Literal["scaled", "linear", "parallel"] = "scaled"
     """How the next space comes about: by the scale of each coordinate; by a full matrix on the means, mu_i =
     W mu_(i-1), the deviations scaled as before so that the posterior stays diagonal (the paper writes tau(z) = w z); or
-    by numbers of the encoder of its own, independent of the other spaces'."""
+    by parameters of its own, independent of the other spaces'."""
     trained: Literal["drawn", "summed"] = added(default="drawn")
     """A training step works on one level that is drawn (the paper's Algorithm 1), or on all, their losses added up (the
     authors' released code)."""

@@ -159,7 +159,7 @@ class Stack(nn.Module):
 
 
 class Headed(nn.Module):
-    """A stack whose last layer gives the numbers of every site."""
+    """A stack whose last layer gives the parameters of every site."""
 
     def __init__(self, layers: Mapping[str, nn.Module], head: nn.Module) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class Headed(nn.Module):
         self.head = head
 
     def forward(self, x: Tensor) -> Encoded:
-        """The numbers of q(z|x) and the layers on the way."""
+        """The parameters of q(z|x) and the layers on the way."""
         features = self.stack(x)
         return Encoded(self.head(next(reversed(features.values()), x)), features)
 
@@ -197,7 +197,7 @@ class Branched(nn.Module):
         self.register_buffer("index", _order(widths, others), persistent=False)
 
     def forward(self, x: Tensor) -> Encoded:
-        """The numbers of q(z|x), site by site, and the layers on the way."""
+        """The parameters of q(z|x), site by site, and the layers on the way."""
         features = self.stack(x)
         parts: list[Tensor] = []
         if self.side is not None:

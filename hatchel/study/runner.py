@@ -92,7 +92,7 @@ class Forecast:
 
 
 def forecast(tasks: Sequence[Task], store: Store, engine: Engine) -> Forecast:
-    """How long the tasks that are left will take, as far as the store can tell; the first ones tell the rest."""
+    """How long the tasks that are left will take, estimated from those that are done."""
     alike: dict[str, list[str]] = {}
     for digest, task in {task.digest(): task for task in tasks}.items():
         alike.setdefault(task.with_fields(seed=0).digest(), []).append(digest)

@@ -144,7 +144,3 @@ class RunSpec(Spec):
             factor = (64 / min(64, shape[-1])) ** 2 if len(shape) == 3 else 1.0
             factors = dict.fromkeys(self._rescaled(), factor)
             return System(model, Objective(self.objective, self.latent.layout, features, shape, factors))
-
-
-# The same under their names of 0.1, until the last caller is gone.
-resolved, fitted, build = RunSpec.fit_to, RunSpec.fit_to_shape, RunSpec.build
