@@ -10,10 +10,10 @@ from hatchel.core.files import write_json
 from hatchel.data.dsprites import DSprites
 from hatchel.evaluation.evaluation import ITEMS
 from hatchel.methods.resolve import resolve
+from hatchel.report.figure_export import SUMMARY_DPI, summary_figure
 from hatchel.report.findings import Control, Findings, analyse
 from hatchel.report.page import training_seconds, write_report
 from hatchel.report.style import png
-from hatchel.report.summary_figure import DPI, summary_figure
 from hatchel.training.loop import Stopped
 from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import Adam, RunSpec
@@ -75,7 +75,7 @@ def quickstart(
     )
     write_json(out / "scores.json", scores(found, controls))
     picture = out / "traversals.png"
-    picture.write_bytes(png(summary_figure(found, controls, model.spec.name), DPI))
+    picture.write_bytes(png(summary_figure(found, controls, model.spec.name), SUMMARY_DPI))
     report = write_report(found, out / "report.html", controls)
     seconds = training_seconds(model) + training_seconds(plain)
     return Quickstart(found, controls, report, out / "scores.json", picture, seconds)

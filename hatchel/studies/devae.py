@@ -89,7 +89,7 @@ def diffusion_grid(scale: Scale) -> Grid:
 
 def information_over_training(frame: Frame) -> dict[str, Any]:
     """A panel a method, a line a factor."""
-    from hatchel.report.figures import LEGEND
+    from hatchel.report.style import LEGEND
     from hatchel.study.figures import COLOURS, grid_of
 
     def panel(axes: Any, group: Frame) -> None:

@@ -266,9 +266,8 @@ def zero_shot_tables(frame: Frame) -> list[Table]:
 
 def zero_shot_figures(frame: Frame) -> dict[str, Any]:
     """Removed images with what each model makes of them; and histograms of the feature's values."""
-    from hatchel.report.figures import LEGEND
     from hatchel.report.pictures import rows_figure
-    from hatchel.report.style import ACCENT, OTHERS
+    from hatchel.report.style import ACCENT, LEGEND, OTHERS
     from hatchel.study.figures import grid_of
 
     zero = tasks(frame[frame["seed"] == 0])

@@ -175,7 +175,7 @@ def depth_grid(scale: Scale) -> Grid:
 
 def terms_over_training(frame: Frame) -> dict[str, Any]:
     """A panel a term."""
-    from hatchel.report.figures import LEGEND
+    from hatchel.report.style import LEGEND
     from hatchel.study.figures import COLOURS, grid_of
 
     drawn = {

@@ -101,8 +101,7 @@ def estimators_tables(frame: Frame) -> list[Table]:
 
 def estimators_figures(frame: Frame) -> dict[str, Any]:
     """One panel a dimension, as in the paper."""
-    from hatchel.report.figures import LEGEND
-    from hatchel.report.style import INK, SMALL
+    from hatchel.report.style import INK, LEGEND, SMALL
     from hatchel.study.figures import COLOURS, grid_of
 
     def panel(axes: Any, group: Frame) -> None:

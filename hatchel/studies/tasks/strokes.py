@@ -33,7 +33,7 @@ class Strokes(Task):
     """Images of each digit that are traversed."""
 
     def compute(self, workspace: Workspace) -> Result:
-        from hatchel.report.fits import squared_correlations
+        from hatchel.metrics.information import squared_correlations
 
         run = Trained(seed=self.seed, run=self.run).trained(workspace)
         labels, images = sampled(run, self.items, self.seed)

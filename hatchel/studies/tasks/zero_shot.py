@@ -74,7 +74,7 @@ def histogram(
     """Counts of the coordinate that knows the feature best, and how far it tells removed from kept."""
     from sklearn.metrics import roc_auc_score
 
-    from hatchel.report.fits import squared_correlations
+    from hatchel.metrics.information import squared_correlations
 
     images = np.concatenate([removed, kept])
     codes, real, _ = split_codes(run, images)
