@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from hatchel.core.errors import HatchelError
-from hatchel.explorer.errors import RequestError
 from hatchel.explorer.session import ExploredRun, Session, units
+from hatchel.explorer.uploads import RequestError
 from hatchel.latents.diagonal import Diagonal
 from hatchel.training.run import TrainedRun
 
@@ -73,9 +73,9 @@ def test_class_probabilities_are_bounded(pair: Session) -> None:
     code = [0.0] * 5
     code[columns[0]] = 1.5
     with pytest.raises(RequestError, match=r"class = 1.5 is out of range \(0 to 1\)"):
-        pair.decode(0, 0, [code])
+        pair.run(0).decode([code], 0)
     code[columns[0]] = 1.0
-    assert pair.decode(0, 0, [code]).shape == (1, 16, 16, 1)
+    assert pair.run(0).decode([code], 0).shape == (1, 16, 16, 1)
 
 
 def test_units_of_a_table(table: TrainedRun) -> None:
