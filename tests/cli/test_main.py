@@ -158,4 +158,4 @@ def test_show_says_what_it_assumed(tmp_path: Path) -> None:
     file = tmp_path / "mine.npy"
     file.write_bytes(b"")
     text = hatchel("show", "beta_vae", f"data={file}", "--size", "32")
-    assert "# for images of 32x32 with 1 channel (assumed, as only the files of array can tell: see --size):" in text
+    assert "# for images of 32x32 with 1 channel (assumed, as only the files of array show it: see --size):" in text

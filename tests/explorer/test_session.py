@@ -63,7 +63,7 @@ def test_every_level_has_its_own_ranges_and_decoder(pair: Session, hierarchy: Tr
     low = {site.name: site.low for site in first.sliders}
     assert all(not np.isclose(site.low, low[site.name]) for site in last.sliders)
     code = [0.5, -0.5, 1.0]
-    decoded = [pair.decode(1, level, [code]) for level in (0, 1)]
+    decoded = [pair.run(1).decode([code], level) for level in (0, 1)]
     assert np.abs(decoded[0].astype(int) - decoded[1]).max() > 1
     assert np.allclose(decoded[1] / 255, hierarchy.decode([code], 1), atol=0.51 / 255)
 
