@@ -145,12 +145,13 @@ def _size(spec: RunSpec, size: int) -> list[str]:
     where = spec.data.kind if known else f"assumed, as only the files of {spec.data.kind} show it: see --size"
     found = cost(spec.fit_to_shape(shape), shape)
 
-    def line(numbers: dict[str, int], unit: float, digits: int) -> str:
+    def line(numbers: dict[str, int], unit: float, digits: int, prefix: str = "M") -> str:
         parts = ", ".join(f"{name} {count / unit:.{digits}f}" for name, count in numbers.items())
-        return f"{sum(numbers.values()) / unit:.{digits}f} M ({parts})"
+        return f"{sum(numbers.values()) / unit:.{digits}f} {prefix} ({parts})"
 
     return [
         f"for images of {shape[1]}x{shape[2]} with {shape[0]} channel{'s' if shape[0] > 1 else ''} ({where}):",
         f"  parameters        {line(found.parameters, 1e6, 3)}",
         f"  MACs, one image   {line(found.macs, 1e6, 2)}",
+        f"  MACs by thop's rules, 64 images   {line(found.thop, 1e9, 3, 'G')}",
     ]

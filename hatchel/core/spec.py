@@ -200,6 +200,8 @@ def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
             node = parent.setdefault(name, {})
             if isinstance(node, str):  # `latent=correlated latent.dim=3`: a kind, then its fields
                 node = parent[name] = {"kind": node}
+            elif node is None:  # what was left out has its own defaults, but for this
+                node = parent[name] = {}
             if not isinstance(node, dict):
                 raise HatchelError(f"{path}: {where} has no fields of its own; set {where}=... instead")
             node = cast(dict[str, Any], node)

@@ -148,7 +148,9 @@ def _encode(
                 above = model.latent.posterior(encoded.parameters, run.steps, level) if level else q
                 posteriors.append(above.map_tensors(Tensor.cpu))
             for name, feature in encoded.features.items() if layers else ():
-                inner.setdefault(name, []).append(feature.flatten(2).mean(2) if feature.ndim > 2 else feature)
+                # A channel is one number: its mean over space, also where a layer has members, (B, d, C, H, W).
+                channels = feature.flatten(1, -3).mean((2, 3)) if feature.ndim > 3 else feature.flatten(1)
+                inner.setdefault(name, []).append(channels)
         return (
             [level_arrays(posteriors, seed, level) for level, posteriors in enumerate(parts)],
             {name: torch.cat(features).cpu().numpy() for name, features in inner.items()},

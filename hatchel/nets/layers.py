@@ -90,7 +90,11 @@ class Upconv(nn.Module):
         # Mixed precision has its own rules for the gradient's type: left to torch.
         if self.thin and x.device.type == "cpu" and x.dtype == weight.dtype:
             return Doubling.apply(x, weight, bias)  # pyright: ignore[reportReturnType]
-        y = F.conv_transpose2d(x, weight, None, self.stride, self.padding)
+        if x.shape[2:] == (1, 1) and self.padding == 0:  # a linear layer, and faster as one
+            row = x.flatten(1) @ weight.permute(0, 2, 3, 1).flatten(1)
+            y = row.unflatten(1, (*weight.shape[2:], -1)).permute(0, 3, 1, 2)
+        else:
+            y = F.conv_transpose2d(x, weight, None, self.stride, self.padding)
         # Added apart, because oneDNN's own gradient of this bias takes as long as the rest of the backward pass
         # (32 channels, 32x32, batch 256, 2 cores: 91 ms a step with it, 51 ms without).
         return y if bias is None else y.add_(bias.view(-1, 1, 1))

@@ -18,22 +18,32 @@ class Router(nn.Module):
     """w = softmax(TopK(R, k)) over each column, R = relu(Linear_{d -> d'}(A)), A = softmax(m m^T / sqrt F); m^T w.
 
     (RecurD 2022, Eq. 5 and the tables' "FC, 8, ReLU".) F is the length of a flattened m_i. The paper does not divide by
-    sqrt F; with `scaled` we do, as attention does: unscaled, A is all but the identity at F = 16384.
+    sqrt F; with `scaled` we do, as attention does: unscaled, A is all but the identity at F = 4096. Eq. 5 prints
+    R = A o v with v "a learning matrix learned by a linear layer"; A is d x d and w d x d', so that this product cannot
+    be entry by entry. Ours applies the layer to A; `PrintedRouter` is the other way to read it.
     """
 
     def __init__(self, shape: Shape, inputs: int, outputs: int, k: int, scaled: bool) -> None:
         super().__init__()
         self.k = min(k, inputs)
         self.scale = 1 / math.sqrt(math.prod(shape)) if scaled else 1.0
+        self.linear = self.layer(shape, inputs, outputs)
+
+    def layer(self, shape: Shape, inputs: int, outputs: int) -> nn.Linear:
+        """The layer to the d' columns."""
         # Without a bias: the rows of A sum to 1, so that a bias is a number added to all weights of a column.
-        self.linear = nn.Linear(inputs, outputs, bias=False)
+        linear = nn.Linear(inputs, outputs, bias=False)
         # Open from the start: a column that ReLU shuts altogether is routed by the order of its rows, for good.
-        nn.init.uniform_(self.linear.weight, 0, 2 / math.sqrt(inputs))
+        nn.init.uniform_(linear.weight, 0, 2 / math.sqrt(inputs))
+        return linear
+
+    def scores(self, rows: Tensor, similarity: Tensor) -> Tensor:
+        """R, (B, d, d'), from m flattened (B, d, F) and A (B, d, d)."""
+        return self.linear(similarity).relu()
 
     def weights(self, rows: Tensor) -> Tensor:
         """w from m flattened (B, d, F): (B, d, d'); columns sum to 1 with k entries above 0."""
-        similarity = (rows @ rows.transpose(1, 2) * self.scale).softmax(2)
-        r = self.linear(similarity).relu()
+        r = self.scores(rows, (rows @ rows.transpose(1, 2) * self.scale).softmax(2))
         kept = r.topk(self.k, 1)
         return torch.zeros_like(r).scatter(1, kept.indices, kept.values.softmax(1))
 
@@ -41,6 +51,19 @@ class Router(nn.Module):
         """sum_i w_ij m_i."""
         rows = m.flatten(2)
         return mixed(self.weights(rows), rows).unflatten(2, m.shape[2:])
+
+
+class PrintedRouter(Router):
+    """R = A v, v_i = relu(Linear_{F -> d'}(m_i)): v from the features, as "FC, 8, ReLU" suggests (Chen et al., Eq. 5).
+
+    The paper prints the product as entry by entry, which its sizes do not allow; this is the matrix product.
+    """
+
+    def layer(self, shape: Shape, inputs: int, outputs: int) -> nn.Linear:
+        return nn.Linear(math.prod(shape), outputs)
+
+    def scores(self, rows: Tensor, similarity: Tensor) -> Tensor:
+        return similarity @ self.linear(rows).relu()
 
 
 class LinearRouter(nn.Module):

@@ -31,7 +31,7 @@ class Evaluator:
         self._critics = critics
         self._log_q: dict[tuple[Density, Block], Tensor] = {}
         self._ratios: dict[CriticKey, Tensor] = {}
-        self._layers: dict[tuple[str, bool, int], Tensor] = {}
+        self._layers: dict[tuple[str, int | None, bool, int], Tensor] = {}
         self._samples: dict[CriticKey, tuple[Tensor, Tensor]] = {}
 
     def log_q(self, by: Density, block: Block) -> Tensor:
@@ -101,7 +101,7 @@ class Evaluator:
 
     def _members(self, pairs: Pairs, name: str) -> Tensor:
         # Once for all terms, so that the backward pass spreads a map's gradient over space once.
-        key = (name, pairs.pooled, pairs.together)
+        key = (name, pairs.grid, pairs.standardised, pairs.together)
         if key not in self._layers:
             t = self._trace
             self._layers[key] = pairs.members(name, t.q.layout, t.z, t.features).flatten(1)

@@ -170,7 +170,7 @@ def depths(*numbers: int, layers: bool) -> dict[str, dict[str, Any]]:
 def depth_grid(scale: Scale) -> Grid:
     """By the number of routers."""
     settings = axis("method", depths(0, 1, 2, layers=False))
-    return budget(scale, PAPER).grid(settings, sprites(scale), note=note(scale, "RecurD's encoders, D = 8, 8 and 16"))
+    return budget(scale, PAPER).grid(settings, sprites(scale), note=note(scale, "RecurD's encoders, D = 8"))
 
 
 def terms_over_training(frame: Frame) -> dict[str, Any]:
@@ -232,7 +232,7 @@ register(Study(
 def layers_grid(scale: Scale) -> Grid:
     """One router, and two: the runs of recurd-depth."""
     chosen = budget(scale, PAPER, metrics=metrics("mig", "reconstruction", "pairwise_nmi"))
-    words = note(scale, "RecurD's own encoders, D = 8 and 16; the runs of recurd-depth", "the paper: 3DShapes")
+    words = note(scale, "RecurD's own encoders, D = 8; the runs of recurd-depth", "the paper: 3DShapes")
     return chosen.grid(axis("method", depths(1, 2, layers=True)), sprites(scale), note=words)
 
 
@@ -255,7 +255,7 @@ def _layer(metric: str, layer: str) -> str:
 
 register(Study(
     name="recurd-layers",
-    about="MIG and pairwise NMI of the routed features m^l and of z, for RecurD-1 and RecurD-2.",
+    about="MIG and pairwise NMI of the channels of the features m^l and of z, for RecurD-1 and RecurD-2.",
     paper="Chen et al. 2022, Table 8, Fig. 1",
     grid=layers_grid,
     columns=(

@@ -17,6 +17,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.files import read_json, whole_folder, write_json
 from hatchel.core.spec import from_dict, to_dict
 from hatchel.core.version import __version__
+from hatchel.training.migration import migrated
 from hatchel.training.spec import RunSpec
 
 FORMAT = 1
@@ -65,7 +66,7 @@ class Description:
                 f"this is {__version__}, format {FORMAT}: upgrade to read it"
             )
         try:
-            spec = from_dict(RunSpec, data["spec"])
+            spec = from_dict(RunSpec, migrated(data["spec"]))
         except HatchelError as error:
             raise HatchelError(f"{path}: {error}") from None
         return Description(spec, tuple(data["shape"]), int(data["n_data"]), str(data["data"]))

@@ -69,7 +69,7 @@ def make_optimizer(system: System, spec: RunSpec, device: torch.device) -> torch
 
     groups = [
         group(system.model.parameters(), spec.optimizer),
-        group(system.objective.parameters(), spec.critic_optimizer),
+        group(system.objective.parameters(), spec.critic_optimizer or spec.optimizer),
     ]
     return torch.optim.Adam([g for g in groups if g["params"]], fused=device.type in ("cpu", "cuda"))
 

@@ -62,8 +62,8 @@ class RunSpec(Spec):
     """How many of the training items may show their factors to semi-supervised terms."""
     optimizer: Adam = Adam()
     """For encoder and decoder."""
-    critic_optimizer: Adam = Adam(lr=1e-4, beta1=0.5, beta2=0.9)
-    """For discriminators and MINE networks, as in FactorVAE."""
+    critic_optimizer: Adam | None = Adam(lr=1e-4, beta1=0.5, beta2=0.9)
+    """For discriminators and MINE networks, as in FactorVAE; null: the same as for encoder and decoder."""
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
     """Of the forward pass (automatic mixed precision)."""
     compile: bool = local(default=False)

@@ -145,6 +145,8 @@ def test_show_counts_parameters_and_multiplications_without_the_data() -> None:
     assert "# for images of 64x64 with 3 channels (mpi3d):" in text
     assert "#   parameters        4.783 M (encoder 0.384, decoder 0.382, objective 4.017)" in text
     assert "MACs, one image" in text
+    found = hatchel("show", "recurd", "data=shapes3d", "nets=specific", "between=outputs")  # Table 10: 3.466 G
+    assert "#   MACs by thop's rules, 64 images   3.240 G (encoder 0.381, decoder 2.554, objective 0.304)" in found
     assert yaml.safe_load(text)["data"]["kind"] == "mpi3d"
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hatchel.core.errors import HatchelError
-from hatchel.nets.router import AttentionRouter, FixedRouter, LinearRouter, Router
+from hatchel.nets.router import AttentionRouter, FixedRouter, LinearRouter, PrintedRouter, Router
 
 SHAPE = (8, 3, 3)
 
@@ -13,26 +13,28 @@ def features(members: int = 4) -> torch.Tensor:
     return torch.randn(5, members, *SHAPE, generator=torch.Generator().manual_seed(0)).relu()
 
 
+@pytest.mark.parametrize("kind", [Router, PrintedRouter])
 @pytest.mark.parametrize("scaled", [True, False])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 9])
-def test_columns_sum_to_one_with_exactly_k_entries(k: int, scaled: bool) -> None:
+def test_columns_sum_to_one_with_exactly_k_entries(kind: type[Router], k: int, scaled: bool) -> None:
     torch.manual_seed(0)
-    w = Router(SHAPE, 4, 6, k, scaled).weights(features().flatten(2))
+    w = kind(SHAPE, 4, 6, k, scaled).weights(features().flatten(2))
     assert w.shape == (5, 4, 6)
     torch.testing.assert_close(w.sum(1), torch.ones(5, 6))
     assert ((w > 0).sum(1) == min(k, 4)).all()
 
 
+@pytest.mark.parametrize("kind", [Router, PrintedRouter])
 @pytest.mark.parametrize("scaled", [True, False])
-def test_the_equation_entry_by_entry(scaled: bool) -> None:
+def test_the_equation_entry_by_entry(kind: type[Router], scaled: bool) -> None:
     torch.manual_seed(1)
-    router = Router(SHAPE, 4, 6, 2, scaled)
+    router = kind(SHAPE, 4, 6, 2, scaled)
     m = features()
     routed = router(m)
     for b in range(5):
         rows = m[b].flatten(1)
         a = torch.softmax(rows @ rows.T / (math.sqrt(72) if scaled else 1), 1)
-        r = torch.relu(a @ router.linear.weight.T)
+        r = a @ torch.relu(router.linear(rows)) if kind is PrintedRouter else torch.relu(a @ router.linear.weight.T)
         for j in range(6):
             kept = torch.full((4,), -math.inf)
             best = r[:, j].topk(2).indices

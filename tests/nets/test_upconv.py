@@ -74,3 +74,14 @@ def test_exports() -> None:
     x = torch.randn(2, 4, 4, 4)
     exported = torch.export.export(net, (x,)).module()
     torch.testing.assert_close(exported(x), net.kernels(x))
+
+
+def test_from_one_place_it_is_a_product_with_equal_value_and_gradient() -> None:
+    torch.manual_seed(0)
+    net = Upconv(5, 3, 4, stride=1, padding=0).to(dtype=torch.double)
+    x = torch.randn(2, 5, 1, 1, dtype=torch.double, requires_grad=True)
+    ours, theirs = net(x), net.kernels(x)
+    torch.testing.assert_close(ours, theirs)
+    weight, inputs = torch.randn_like(theirs), (x, *net.parameters())
+    for a, b in zip(*(torch.autograd.grad((y * weight).sum(), inputs) for y in (ours, theirs)), strict=True):
+        torch.testing.assert_close(a, b)

@@ -15,7 +15,11 @@ from hatchel.study.study import PUBLISHED, Study
 WANTED: dict[str, Any] = json.loads(gzip.decompress((Path(__file__).parent / "published_tables.json.gz").read_bytes()))
 
 
-@pytest.mark.parametrize("name", sorted(WANTED))
+COUNTED_ANEW = {"recurd-cost"}
+"""Other networks and columns than the first release's: its record is of those."""
+
+
+@pytest.mark.parametrize("name", sorted(WANTED.keys() - COUNTED_ANEW))
 def test_the_same_texts_from_the_same_records(name: str) -> None:
     study, wanted = Study.load(name), WANTED[name]
     _, frame = published(PUBLISHED / name)

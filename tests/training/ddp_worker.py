@@ -66,7 +66,7 @@ def objectives() -> dict[str, dict[str, object]]:
         found[f"recurd {nets}"] = {
             "rec": rec,
             "kl": KL(),
-            "between": PairwiseInformation(by, layers, "between", nets),
+            "between": PairwiseInformation(by, layers, "between", nets, routed=("routed2", "routed3")),
             "within": 2 * PairwiseInformation(by, layers, "within", nets),
         }
     moments = {"od": CovarianceOffDiagonal(), "d": CovarianceDiagonal("sample"), "v": PosteriorVariance()}

@@ -40,8 +40,10 @@ class Pairs:
     right: str
     shared: bool = True
     """One network for all of these pairs, which is told the pair; else one for each."""
-    pooled: bool = True
-    """Maps are averaged over space; else flattened."""
+    grid: int | None = 1
+    """Maps are averaged over the cells of a grid with so many cells a side; None: flattened."""
+    standardised: bool = True
+    """Every number of a member is brought to mean 0 and variance 1 over the batch of all ranks."""
     together: int = 1
     """Sites of the code that make one member."""
 
@@ -53,15 +55,27 @@ class Pairs:
 
     def members(self, name: str, layout: Layout, z: Tensor, features: Mapping[str, Tensor]) -> Tensor:
         """Those of the layer of that name: (B, members, width)."""
-        if name == CODE:
-            columns = [z[:, c] for c in self._columns(layout)]
-            width = max(c.shape[1] for c in columns)
-            # A narrow member is filled up with zeros, which say nothing.
-            return torch.stack([F.pad(c, (0, width - c.shape[1])) for c in columns], 1)
-        feature = features[name]
-        flat = feature.flatten(3) if feature.ndim > 3 else feature[..., None]
+        rows = self._code(layout, z) if name == CODE else self._cells(features[name])
+        return standardised(rows) if self.standardised else rows
+
+    def _code(self, layout: Layout, z: Tensor) -> Tensor:
+        columns = [z[:, c] for c in self._columns(layout)]
+        width = max(c.shape[1] for c in columns)
+        # A narrow member is filled up with zeros, which say nothing.
+        return torch.stack([F.pad(c, (0, width - c.shape[1])) for c in columns], 1)
+
+    def _cells(self, feature: Tensor) -> Tensor:
+        if self.grid is None or feature.ndim < 5:
+            return feature.flatten(2)
+        rows, columns = (min(self.grid, side) for side in feature.shape[3:])
+        height, width = feature.shape[3] // rows, feature.shape[4] // columns
+        if (rows * height, columns * width) != feature.shape[3:]:
+            return (
+                F.adaptive_avg_pool2d(feature.flatten(0, 1), (rows, columns)).unflatten(0, feature.shape[:2]).flatten(2)
+            )
         # A mean's gradient would be written out as a map; a sum's is the small gradient seen once for each place.
-        return flat.sum(3) / flat.shape[3] if self.pooled else flat.flatten(2)
+        cells = feature.unflatten(4, (columns, width)).unflatten(3, (rows, height)).sum((4, 6))
+        return (cells / (height * width)).flatten(2)
 
     def size(self, name: str, layout: Layout, features: Mapping[str, Shape]) -> tuple[int, int]:
         """How many members that layer has, and the width of each, from the features' shapes (members, ...)."""
@@ -76,12 +90,24 @@ class Pairs:
         shape = features[name]
         if len(shape) < 2:
             raise HatchelError(f"the feature {name} has no members to pair: its shape is {shape}")
-        return shape[0], shape[1] if self.pooled else math.prod(shape[1:])
+        if self.grid is not None and len(shape) == 4:
+            shape = (*shape[:2], *(min(self.grid, side) for side in shape[2:]))
+        return shape[0], math.prod(shape[1:])
 
     def _columns(self, layout: Layout) -> list[list[int]]:
         """The columns of z of each member of the code."""
         sites = layout.whole
         return [layout.columns(sites[k : k + self.together]) for k in range(0, len(sites), self.together)]
+
+
+def standardised(x: Tensor) -> Tensor:
+    """Each number of a row to mean 0 and variance 1 over the batch of all ranks, (B, ...), with gradient.
+
+    Information does not depend on units, and a critic sees in any; a number that is constant becomes 0.
+    """
+    batch = gather(x)
+    variance, mean = torch.var_mean(batch, 0, correction=0)
+    return (x - mean) * (variance + 1e-6).rsqrt()
 
 
 class Estimator(Spec, ABC, family="estimator", home="hatchel.objective.estimators"):

@@ -99,7 +99,7 @@ def layers(found: Findings) -> Drawing | None:
     if len(measured) < 2:
         return None
     caption = (
-        "m: what the encoders of each module read, every feature map by its mean; z: the code. MIG: higher is "
+        "m: what the encoders of each module give, every channel by its mean; z: the code. MIG: higher is "
         "better. Dependence: mean over pairs of I(i;j) / sqrt(H(i) H(j)), lower is better; below, all pairs, the "
         "stronger the colour the more they depend on each other."
     )
@@ -115,8 +115,12 @@ class Layer:
 
 
 def measured_layers(found: Findings) -> Mapping[str, Layer]:
-    """From the input's side to the code; a layer of one feature has no pairs and is left out."""
-    names = {name: f"layer {name}" for name in found.encoded.layers} | {"z": "mean"}
+    """From the input's side to the code; a layer of one feature has no pairs and is left out.
+
+    So are the routed features, mixtures of the layer before them.
+    """
+    given = [name for name in found.encoded.layers if not name.startswith("routed")]
+    names = {name: f"layer {name}" for name in given} | {"z": "mean"}
     result: dict[str, Layer] = {}
     for name, representation in names.items():
         if found.stored.probe(representation).dims > 1:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 
 from hatchel.evaluation.evaluation import encodings
 from hatchel.metrics import elbo_terms, mig, pairwise_nmi, reconstruction
@@ -42,6 +43,13 @@ def test_features_and_code_are_measured_as_the_metrics_do(recursive: Findings) -
     layers = measured_layers(recursive)
     assert list(layers) == ["m2", "z"]
     again = encodings(recursive.run, layers=True)
+    with torch.inference_mode():
+        maps = recursive.run.model.encode(recursive.run.data.reader("cpu")(torch.from_numpy(again.items)))[1].features[
+            "m2"
+        ]
+    # Four encoders of 16 channels, of which each is one number.
+    np.testing.assert_allclose(again.layers["m2"], maps.mean((3, 4)).flatten(1), rtol=1e-4, atol=1e-6)
+    assert again.layers["m2"].shape[1] == 4 * 16
     for name, codes in (("m2", again.layers["m2"]), ("z", again.mean)):
         expected = pairwise_nmi(codes)
         assert np.isclose(layers[name].dependence.value, expected.value)
