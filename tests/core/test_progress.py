@@ -28,3 +28,13 @@ def test_a_bar_only_on_a_terminal_and_after_a_moment(
     with progress("counting", 10) as advance:
         advance(5)
     assert ("counting" in error.getvalue()) == shown
+
+
+def test_the_label_follows_what_is_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = Terminal()
+    monkeypatch.setattr(sys, "stderr", error)
+    monkeypatch.setattr(module, "PATIENCE", -1)
+    with progress("measuring", 2) as advance:
+        advance(0, "mean: mig")
+        advance(1)
+    assert "mean: mig" in error.getvalue()
