@@ -96,7 +96,11 @@ NESTED = {
 }
 MIXED = {
     "mixed": Mixed({"class": Concrete(4), "style": Gaussian(3)}),
+    "mixed soft": Mixed({"class": Concrete(4), "style": Gaussian(3)}, discrete="soft"),
+    "mixed pmf": Mixed({"class": Concrete(4), "style": Gaussian(3)}, discrete="pmf"),
     "mixed nested": Mixed(NESTED),
+    "mixed nested soft": Mixed(NESTED, prior="whole", discrete="soft"),
+    "mixed nested pmf": Mixed(NESTED, prior="whole", discrete="pmf"),
     "mixed learned": Mixed({"class": Concrete(3, count=2), "style": Gaussian(3)}, prior="groups"),
     "mixed learned nested": Mixed(NESTED, prior="whole"),
     "mixed real": Mixed({"a": Gaussian(2), "b": Gaussian(3)}, prior="whole"),

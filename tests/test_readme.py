@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from hatchel.cli.main import app
@@ -13,7 +14,9 @@ from hatchel.methods.method import Method
 from hatchel.objective.term import Term
 from hatchel.training.run import TrainedRun
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
@@ -29,6 +32,29 @@ def test_every_method_is_in_the_table() -> None:
         row = next(line for line in README.splitlines() if f"| `{kind}` |" in line).replace("\\|", "|")
         assert member.paper in row
         assert member.verified in row
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_printed_commands_and_options_exist(page: Path) -> None:
+    lines = re.findall(r"^    (hatchel .*)$|`(hatchel [^`]+)`", page.read_text(encoding="utf-8"), re.MULTILINE)
+    for command in [part for found in lines for part in re.split(r" && | #|  +", "".join(found))]:
+        words = command.split()
+        if words[:1] != ["hatchel"]:
+            continue
+        node = get_command(app)
+        for word in words[1:]:
+            if hasattr(node, "commands") and re.fullmatch("[a-z]+", word):
+                assert word in node.commands, command
+                node = node.commands[word]
+            elif re.match("--?[a-z]", word):
+                assert word in [option for p in node.params for option in p.opts] + ["--help", "-h"], command
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for target in re.findall(r"\]\((?!http|#)([^)#]+)", text):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 def test_the_ten_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

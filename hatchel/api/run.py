@@ -13,8 +13,8 @@ from hatchel.evaluation.evaluation import Evaluation
 from hatchel.evaluation.evaluation import evaluate as evaluate_run
 from hatchel.methods.method import Method
 from hatchel.methods.resolve import resolve
-from hatchel.metrics.suite import Scores
-from hatchel.metrics.suite import evaluate as evaluate_codes
+from hatchel.metrics.functions import evaluate as evaluate_codes
+from hatchel.metrics.score import Scores
 from hatchel.training.run import TrainedRun
 from hatchel.training.run import train as train_spec
 from hatchel.training.spec import RunSpec

@@ -1,1 +1,1 @@
-"""The command line: one file a command, mounted in main.py. Heavy imports wait until a command runs."""
+"""The command line: one file per command, mounted in main.py. Heavy imports wait until a command runs."""

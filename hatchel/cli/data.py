@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from hatchel.cli.listing import UNNAMED
+from hatchel.cli.printing import print_table
 
 if TYPE_CHECKING:
     from hatchel.data.dataset import Dataset
@@ -25,8 +24,8 @@ Options = Annotated[
 
 
 @app.command("list", epilog="Example: hatchel data list --json")
-def list_(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
-    """What can be loaded by name, and whether its files are here."""
+def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """List the data sets that can be loaded by name, and whether their files are here."""
     import json
 
     from hatchel.data.source import Source
@@ -35,12 +34,8 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="For programs.")]
     if as_json:
         print(json.dumps(entries, indent=2))
         return
-    table = Table("data", "state", "what it is", box=None, pad_edge=False)
-    for entry in entries:
-        table.add_row(entry["kind"], entry["state"], entry["about"])
-    console = Console()
-    console.print(table)
-    console.print("\nOne's own: give the path of a folder of images, an .npy/.npz/.h5 array, or a .csv/.parquet table.")
+    print_table(("data", "state", "what it is"), [(e["kind"], e["state"], e["about"]) for e in entries])
+    print("\nOne's own: give the path of a folder of images, an .npy/.npz/.h5 array, or a .csv/.parquet table.")
 
 
 @app.command(epilog="Example: hatchel data get mnist")
@@ -85,26 +80,17 @@ def show(
     name: NameOrPath,
     options: Options = None,
     out: Annotated[Path | None, typer.Option(help="The PNG to write; by default NAME.png here.")] = None,
-    seed: Annotated[int, typer.Option(help="Draws the items shown.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the items shown.")] = 0,
 ) -> None:
     """Describe a data set, and write a contact sheet of its images."""
     ds = _load(name, options)
-    console = Console()
-    console.print(f"{ds.name}: {len(ds):,} items of shape {ds.shape}, fingerprint {ds.fingerprint}", highlight=False)
+    print(f"{ds.name}: {len(ds):,} items of shape {ds.shape}, fingerprint {ds.fingerprint}")
     if ds.space is not None:
-        grid = "every combination once" if ds.space.complete else "a sample of the combinations"
-        table = Table(
-            "factor", "values", "kind", "from", "to", box=None, pad_edge=False, title=grid, title_justify="left"
-        )
-        for factor in ds.space.factors:
-            first, last = (v if isinstance(v, str) else f"{v:.4g}" for v in (factor.values[0], factor.values[-1]))
-            table.add_row(factor.name, str(factor.size), factor.kind, first, last)
-        console.print(table)
+        print("every combination once" if ds.space.complete else "a sample of the combinations")
+        rows = [(f.name, f.size, f.kind, f.values[0], f.values[-1]) for f in ds.space.factors]
+        print_table(("factor", "values", "kind", "from", "to"), rows)
     if ds.columns:
-        table = Table("column", "likelihood", "encoded values", box=None, pad_edge=False)
-        for column in ds.columns:
-            table.add_row(column.name, column.kind_of, str(column.width))
-        console.print(table)
+        print_table(("column", "likelihood", "encoded values"), [(c.name, c.kind_of, c.width) for c in ds.columns])
         return
     from PIL import Image
 
@@ -113,7 +99,7 @@ def show(
     target = out or Path(f"{ds.name}.png")
     target.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(contact_sheet(ds, seed)).save(target)
-    console.print(f"contact sheet: {target}", highlight=False)
+    print(f"contact sheet: {target}")
 
 
 def _source(kind: str) -> type[Source]:

@@ -17,8 +17,8 @@ def query(
     sql: Annotated[str, typer.Argument(help="One SELECT over the table `results`.")] = "",
     store: Folder = STUDIES,
     columns: Annotated[bool, typer.Option("--columns", help="Print the names of the columns.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Comma-separated.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Query a store in SQL. The connection is read-only: no statement can change anything, so none needs escaping.
 

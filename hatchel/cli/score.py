@@ -11,7 +11,7 @@ from hatchel.core.errors import HatchelError, unknown
 
 if TYPE_CHECKING:
     from hatchel.metrics.probe import Probe
-    from hatchel.metrics.suite import Scores
+    from hatchel.metrics.score import Scores
 
 
 def score(
@@ -35,7 +35,7 @@ def score(
     ] = None,
 ) -> None:
     """Measure how well codes stand for factors, on any data: arrays or tables, without a model."""
-    from hatchel.metrics.suite import measure
+    from hatchel.metrics.functions import measure
 
     probe = _probe(codes, factors, std, samples, names, continuous, seed)
     scores = measure(probe, metrics, seed, bootstrap)
@@ -62,7 +62,7 @@ def _probe(
     continuous: str | None,
     seed: int,
 ) -> Probe:
-    from hatchel.metrics.files import Columns, read_columns, stored_roles
+    from hatchel.metrics.inputs import Columns, read_columns, stored_roles
     from hatchel.metrics.probe import Probe
 
     inside = stored_roles(codes)
@@ -98,45 +98,29 @@ def _mask(continuous: str | None, names: tuple[str, ...]) -> list[bool] | bool |
 
 
 def _print(scores: Scores, probe: Probe) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    from hatchel.cli.printing import print_table
+    from hatchel.metrics.metric import Metric
 
-    console = Console()
     kinds = f", {len(probe.names)} factors ({', '.join(probe.names)})" if probe.names else ""
-    console.print(f"[bold]{probe.n}[/bold] rows, {probe.dims} dimensions{kinds}", highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("metric", style="bold", no_wrap=True)
-    table.add_column("value", justify="right", style="cyan")
-    bootstrapped = any(s.interval for s in scores.values())
-    if bootstrapped:
-        table.add_column("95 % interval", justify="right")
-    table.add_column("better", justify="center", style="dim")
-    table.add_column("also", style="dim", overflow="fold")
-    for name, result in scores.items():
-        spread = f"{result.interval.low:.4f} – {result.interval.high:.4f}" if result.interval else ""
-        row = [
-            name,
-            f"{result.value:.4f}",
-            *([spread] if bootstrapped else []),
-            _better(name),
-            _also(result.parts, probe),
-        ]
-        table.add_row(*row)
-    console.print(table)
+    print(f"{probe.n} rows, {probe.dims} dimensions{kinds}\n")
+    rows: list[list[str]] = []
+    for name, found in scores.items():
+        better = "↓" if Metric.members()[name.split("(")[0]].lower_is_better else "↑"
+        spread = f"{found.interval.low:.4f} – {found.interval.high:.4f}" if found.interval else ""
+        rows.append([name, f"{found.value:.4f}", spread, better, _also(found.parts, probe)])
+    headings = ["metric", "value", "95 % interval", "better", "also"]
+    if not any(found.interval for found in scores.values()):
+        for row in (headings, *rows):
+            del row[2]
+    print_table(headings, rows)
+    print()
     for note in dict.fromkeys(probe.notes):
-        console.print(f"[yellow]{note}[/yellow]", highlight=False)
+        print(note)
     reasons: dict[str, list[str]] = {}
     for name, reason in scores.skipped.items():
         reasons.setdefault(reason, []).append(name)
     for reason, missing in reasons.items():
-        console.print(f"[dim]not computed: {', '.join(missing)}: {reason}[/dim]", highlight=False)
-
-
-def _better(variant: str) -> str:
-    from hatchel.metrics.metric import Metric
-
-    return "↓" if Metric.members()[variant.split("(")[0]].lower_is_better else "↑"
+        print(f"not computed: {', '.join(missing)}: {reason}")
 
 
 def _also(parts: Any, probe: Probe) -> str:

@@ -33,12 +33,12 @@ ScaleName = Annotated[
     typer.Option("--scale", help="smoke: seconds, shows that it runs; laptop: a smaller budget; paper: the paper's."),
 ]
 Seeds = Annotated[int | None, typer.Option(min=1, help="Seeds 0, 1, ... in place of the scale's own number.")]
-AsJson = Annotated[bool, typer.Option("--json", help="For scripts.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("list")
 def list_(as_json: AsJson = False, plugin: Plugin = None) -> None:
-    """What can be run by name; plug-ins included.
+    """List the studies that can be run by name, plug-ins included.
 
     [bold]hatchel study show grid > mine.yaml[/]   an example of your own, for `hatchel study run mine.yaml`
     """
@@ -58,7 +58,7 @@ def list_(as_json: AsJson = False, plugin: Plugin = None) -> None:
 
 @app.command()
 def show(target: Target, scale: ScaleName = "laptop", seeds: Seeds = None, plugin: Plugin = None) -> None:
-    """What a study consists of: its scales in words, and its tasks by their labels.
+    """Describe a study: its scales in words, and its tasks by their labels.
 
     [bold]hatchel study show grid[/] prints a study file to start from.
     """
@@ -96,7 +96,7 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     plugin: Plugin = None,
 ) -> None:
-    """Compute the tasks that have no record yet, then print what they show. Stopped, it goes on where it was.
+    """Compute the tasks that have no record yet, then print tables and claims. After a stop, the same command resumes.
 
     [bold]hatchel study run recurd-table2 --scale laptop --dry-run[/]
 
@@ -104,7 +104,7 @@ def run(
 
     [bold]hatchel study run mine.yaml --engine dask://scheduler:8786[/]
 
-    Exit code 1 where a task failed; 130 after Ctrl-C.
+    Exit code 1 if a task failed; 130 after Ctrl-C.
     """
     from hatchel.cli.printing import print_summary
     from hatchel.cli.tune import engine_from
@@ -155,7 +155,7 @@ def run(
 def status(
     target: Target, scale: ScaleName = "laptop", seeds: Seeds = None, store: Folder = STUDIES, plugin: Plugin = None
 ) -> None:
-    """How many tasks of a study are done, running, failed or waiting, and why some failed."""
+    """Count the tasks of a study that are done, running, failed or waiting; print why some failed."""
     from hatchel.cli import printing
     from hatchel.study.store import Store
 
@@ -177,7 +177,7 @@ def report(
     seeds: Seeds = None,
     store: Folder = STUDIES,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A folder [default: STORE/reports/NAME-SCALE].")
+        Path | None, typer.Option("--out", "-o", help="The folder to write; by default STORE/reports/NAME-SCALE.")
     ] = None,
     plugin: Plugin = None,
 ) -> None:

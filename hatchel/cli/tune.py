@@ -34,7 +34,7 @@ def tune(
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each trial; the objective is their mean.")] = 3,
     items: Annotated[int, typer.Option("--items", "-n", min=10, help="Items encoded for the metric.")] = 5_000,
     direction: Annotated[
-        Literal["minimize", "maximize"] | None, typer.Option(help="Instead of what the metric says of itself.")
+        Literal["minimize", "maximize"] | None, typer.Option(help="By default, the metric's own.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the search; the runs have seeds 0, 1, ...")] = 0,
     engine: EngineName = "local",
@@ -43,7 +43,7 @@ def tune(
     store: Folder = STUDIES,
     plugin: Plugin = None,
 ) -> None:
-    """Search a method's fields with Optuna. Stopped, the same command goes on; started twice, both work on it.
+    """Search a method's parameters with Optuna. After a stop, the same command resumes; two at once share the work.
 
     [bold]hatchel study tune beta_vae beta=1..16 log:optimizer.lr=1e-4..1e-2 steps=3000 --metric mig --trials 30[/]
 
@@ -74,7 +74,7 @@ def tune(
     try:
         best = Search(tuning, Store(store), where, plugin or ()).go(trials, lambda line: print(line, file=sys.stderr))
     except KeyboardInterrupt:
-        print("Stopped. The same command goes on where it was.", file=sys.stderr)
+        print("Stopped. The same command resumes.", file=sys.stderr)
         raise typer.Exit(130) from None
     fields = [d.field for d in space]
     better = "lower" if tuning.way == "minimize" else "higher"

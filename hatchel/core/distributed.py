@@ -7,6 +7,7 @@ equal losses, divided by their number). Accelerate's and plain all_gather drop t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -57,6 +58,17 @@ def gather(x: Tensor) -> Tensor:
     result = _Gather.apply(x)
     assert isinstance(result, Tensor)
     return result
+
+
+def average_gradients(parameters: Iterable[Tensor]) -> None:
+    """As DistributedDataParallel leaves them, for a backward pass that it did not see."""
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    if world() == 1 or not gradients:
+        return
+    flat = torch.cat([g.flatten() for g in gradients])
+    dist.all_reduce(flat)
+    for gradient, total in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
+        gradient.copy_(total.view_as(gradient) / world())
 
 
 def mean(x: Tensor) -> Tensor:

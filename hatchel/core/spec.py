@@ -55,6 +55,11 @@ def local(*, default: Any) -> Any:
     return dataclasses.field(default=default, metadata={"identity": False})
 
 
+def added(*, default: Any) -> Any:
+    """A field that came with a later version: at its default it does not enter the digest, which stays what it was."""
+    return dataclasses.field(default=default, metadata={"added": True})
+
+
 def in_steps(*, default: int) -> Any:
     """A number of training steps, as long as in the paper: `Spec.shortened` makes it shorter for a shorter training."""
     return dataclasses.field(default=default, metadata={"scale": 1})
@@ -65,7 +70,7 @@ def per_step(*, default: float) -> Any:
     return dataclasses.field(default=default, metadata={"scale": -1})
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, local, in_steps, per_step))
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, local, added, in_steps, per_step))
 class Spec:
     """The parent of everything that can be configured; see the module's docstring."""
 
@@ -141,9 +146,9 @@ class Spec:
 
 
 def to_dict(value: Any, identity: bool = False) -> Any:
-    """A Spec (or what it holds) as plain JSON values; `identity` leaves out the fields marked `local`."""
+    """A Spec (or what it holds) as plain JSON values; `identity` leaves out what does not enter the digest."""
     if isinstance(value, Spec):
-        fields = [f for f in dataclasses.fields(value) if not identity or f.metadata.get("identity", True)]
+        fields = [f for f in dataclasses.fields(value) if not (identity and _outside(f, getattr(value, f.name)))]
         body = {f.name: to_dict(getattr(value, f.name), identity) for f in fields}
         return {"kind": value.kind, **body} if value.family else body
     if isinstance(value, Mapping):
@@ -151,6 +156,10 @@ def to_dict(value: Any, identity: bool = False) -> Any:
     if isinstance(value, tuple | list):
         return [to_dict(v, identity) for v in cast(tuple[Any, ...], value)]
     return value
+
+
+def _outside(field: dataclasses.Field[Any], value: Any) -> bool:
+    return not field.metadata.get("identity", True) or (field.metadata.get("added", False) and value == field.default)
 
 
 def from_dict(cls: type[S], data: Any, path: str = "") -> S:

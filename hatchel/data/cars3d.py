@@ -54,7 +54,7 @@ class Cars3D(Source, kind="cars3d"):
         return (3, 64, 64)
 
     def load(self) -> Dataset:
-        given = Path(self.path).expanduser() if self.path else data_folder(self.kind)
+        given = data_folder(self.kind, self.path)
         archive = given / self.files[0].name
         place = archive if given.is_dir() and archive.is_file() else given
         images = _from_npz(place) if place.suffix == ".npz" else self._models(place)

@@ -41,7 +41,7 @@ class CelebA(Source, kind="celeba"):
         return (3, self.size, self.size)
 
     def load(self) -> Dataset:
-        folder = Path(self.path).expanduser() if self.path else data_folder(self.kind)
+        folder = data_folder(self.kind, self.path)
         attributes = folder / self.files[1].name
         if not attributes.is_file():
             raise HatchelError(f"celeba needs {attributes}. {how_to_get(self.kind, self.files[1], folder)}")

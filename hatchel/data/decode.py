@@ -1,8 +1,13 @@
-"""Decode: stored items as pixels, and as the float32 batches that a model reads."""
+"""Decode: stored items as pixels, and as the float32 batches that a model reads, in chunks between threads."""
 
 from __future__ import annotations
 
+import functools
+import os
+import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.data.factors import Integers
-from hatchel.data.threads import in_chunks
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Pixels = NDArray[np.uint8]
 Floats = NDArray[np.float32]
+MIN_ITEMS = 512  # items below which threads cost more than they save
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,26 @@ def halved(images: Pixels) -> Pixels:
     return ((rows[:, :, ::2] + rows[:, :, 1::2] + 2) >> 2).astype(np.uint8)
 
 
+def in_chunks(work: Callable[[int, int], None], n: int, step: int) -> None:
+    """Calls work(start, stop) for all of range(n), at most `step` items at a time so that they stay in the cache.
+
+    Large batches are split between as many threads as torch may use, unless the caller is itself one of several.
+    """
+    if 0 < n <= min(step, MIN_ITEMS):  # small batches are so frequent that the overhead below would show
+        return work(0, n)
+    threads = _threads() if n >= MIN_ITEMS and threading.current_thread() is threading.main_thread() else 1
+
+    def share(number: int) -> None:
+        first, last = n * number // threads, n * (number + 1) // threads
+        for start in range(first, last, step):
+            work(start, min(start + step, last))
+
+    others = [_pool().submit(share, number) for number in range(1, threads)]
+    share(0)
+    for other in others:
+        other.result()
+
+
 _QUARTERS = np.array([0, 64, 128, 191, 255], dtype=np.uint8)  # the grey of a block of which k of four pixels are white
 _GREY = _QUARTERS[np.minimum(np.arange(256)[:, None] >> (0, 4) & 15, 4)]
 _FLOATS = {
@@ -133,3 +158,17 @@ def _block_counts(packed: Pixels) -> Pixels:
     first = even & mask(0x0F) | (odd & mask(0x0F)) << np.uint64(4)  # columns 0 and 1, 4 and 5, ...
     second = even >> np.uint64(4) & mask(0x0F) | odd & mask(0xF0)
     return np.stack([w.astype("<u8", copy=False).view(np.uint8) for w in (first, second)], axis=-1).reshape(-1, 512)
+
+
+def _threads() -> int:
+    torch = sys.modules.get("torch")
+    return int(torch.get_num_threads()) if torch else os.cpu_count() or 1
+
+
+@functools.cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(os.cpu_count(), "hatchel-data")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # the threads stay behind with the parent

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.data.decode import in_chunks
 from hatchel.data.factors import Factor, FactorSpace, Integers
-from hatchel.data.threads import in_chunks
 
 PIXELS = 64
 HALF = 9.6

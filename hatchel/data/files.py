@@ -6,11 +6,8 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.progress import progress
@@ -38,15 +35,17 @@ class RemoteFile:
         return (self.name, self.name.removesuffix(".gz")) if self.name.endswith(".gz") else (self.name,)
 
 
-def data_folder(kind: str) -> Path:
-    """Where the files of a data set are kept: the folder of its kind in HATCHEL_DATA, else in the cache's `files`."""
+def data_folder(kind: str, path: str = "") -> Path:
+    """Where the files of a data set are kept: `path`, or the folder of its kind in HATCHEL_DATA, else in the cache."""
+    if path:
+        return Path(path).expanduser()
     named = os.environ.get("HATCHEL_DATA")
     return (Path(named).expanduser() if named else cache_folder() / "files") / kind
 
 
 def find_file(kind: str, path: str, file: RemoteFile) -> Path:
     """The file in the folder `path` (or `path` itself), or in the data folder; an error that says what to put where."""
-    given = Path(path).expanduser() if path else data_folder(kind)
+    given = data_folder(kind, path)
     if given.is_file():
         return given
     for name in file.names:
@@ -114,61 +113,31 @@ def fetch(kind: str, file: RemoteFile, folder: Path) -> Path:
 
 
 def _download(address: str, partial: Path, label: str) -> None:
-    """By pooch, which writes to whatever has `write` and `flush`: here to a file that may already have a beginning."""
-    import pooch
+    """Into a file that may already have a beginning, which is continued where the server can."""
     import requests
 
-    have = partial.stat().st_size if partial.is_file() else 0
-    headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={have}-"} if have else {})}
-    with partial.open("ab") as file, ExitStack() as stack:
-        target = _Resumed(file, label, stack)
-        get = pooch.HTTPDownloader(
-            chunk_size=BLOCK, timeout=TIMEOUT, headers=headers, hooks={"response": target.answered}
-        )
-        try:
-            get(address, target, None)
-        except requests.RequestException as error:
-            if have and getattr(error.response, "status_code", 0) == 416:
+    size, total = partial.stat().st_size if partial.is_file() else 0, None
+    headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={size}-"} if size else {})}
+    try:
+        with requests.get(address, headers=headers, stream=True, timeout=TIMEOUT) as answer:
+            if size and answer.status_code == 416:
                 return  # nothing is left to send: all of it is here
-            broke = isinstance(error, requests.exceptions.ChunkedEncodingError)
-            raise OSError(target.broken() if broke else _first_cause(error)) from error
-        if target.total is not None and target.size < target.total:
-            raise OSError(target.broken())
-
-
-class _Resumed:
-    """A file opened for appending that a download continues, or replaces where the server cannot continue it."""
-
-    def __init__(self, file: IO[bytes], label: str, stack: ExitStack) -> None:
-        self.file = file
-        self.label = label
-        self.stack = stack
-        self.size = 0
-        self.total: int | None = None
-        self.advance: Callable[[float], None] = lambda amount: None
-
-    def answered(self, response: Any, **_: Any) -> None:
-        """Called by requests before it reads the body of an answer, redirections included."""
-        if response.status_code == 200:
-            self.file.truncate(0)  # all of it comes, asked for or not
-        elif response.status_code != 206:
-            return
-        self.size = os.fstat(self.file.fileno()).st_size
-        length = response.headers.get("Content-Length")
-        self.total = self.size + int(length) if length else None
-        self.advance = self.stack.enter_context(progress(self.label, self.total, self.size))
-
-    def write(self, block: bytes) -> None:
-        self.file.write(block)
-        self.size += len(block)
-        self.advance(len(block))
-
-    def flush(self) -> None:
-        self.file.flush()
-
-    def broken(self) -> str:
-        of = "" if self.total is None else f" of {self.total}"
-        return f"the connection broke after {self.size}{of} bytes; run it again to resume"
+            answer.raise_for_status()
+            size = size if answer.status_code == 206 else 0  # else all of it comes, asked for or not
+            length = answer.headers.get("Content-Length")
+            total = size + int(length) if length else None
+            with partial.open("ab" if size else "wb") as file, progress(label, total, size) as advance:
+                for block in answer.iter_content(BLOCK):
+                    size += file.write(block)
+                    advance(len(block))
+        broke = total is not None and size < total
+    except requests.exceptions.ChunkedEncodingError:
+        broke = True
+    except requests.RequestException as error:
+        raise OSError(_first_cause(error)) from error
+    if broke:
+        of = "" if total is None else f" of {total}"
+        raise OSError(f"the connection broke after {size}{of} bytes; run it again to resume")
 
 
 def _first_cause(error: BaseException) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import zipfile
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError, unknown
 from hatchel.core.progress import progress
-from hatchel.data.cache import CachedArray, Part, spans
+from hatchel.data.cache import CachedArray, spans
 from hatchel.data.files import contents
 
+ARRAYS, TABLES = (".npy", ".npz", ".h5", ".hdf5"), (".csv", ".tsv", ".parquet")
+"""The endings of files that are read."""
 PER_PART = 1 << 24  # bytes read at a time
 IDX_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 MATRIX_TYPES = {0x1E3D4C51: "<f4", 0x1E3D4C53: "<f8", 0x1E3D4C54: "<i4", 0x1E3D4C55: "<u1", 0x1E3D4C56: "<i2"}
@@ -37,8 +39,8 @@ class FileArray:
     dtype: np.dtype[Any]
     mapped: NDArray[Any] | None
     """The array as a memory map, where it lies in the file as it is."""
-    reader: Callable[[], Part]
-    """Begins to read: gives items start to stop, asked for in ascending order."""
+    blocks: Callable[[int], Iterator[NDArray[Any]]]
+    """The array from its beginning, so many items at a time."""
 
     @property
     def identity(self) -> str:
@@ -56,26 +58,20 @@ class FileArray:
     ) -> NDArray[Any]:
         """All items, some at a time through `convert`: kept in the cache, or in memory."""
         per_part = max(1, PER_PART // max(1, int(np.prod(self.shape[1:])) * self.dtype.itemsize))
-        readers: list[Part] = []
-
-        def part(start: int, stop: int) -> NDArray[Any]:
-            if start == 0:
-                readers[:] = [self.reader()]
-            return convert(readers[0](start, stop))
-
+        blocks = map(convert, self.blocks(per_part))
         if cache:
             key = f"{label} {self.identity} {shape} {dtype}"
-            return CachedArray(label, key, shape, dtype, part, per_part, in_order=True).load()
+            return CachedArray(label, key, shape, dtype, lambda *_: next(blocks), per_part, in_order=True).load()
         out = np.empty(shape, dtype)
         with progress(f"reading {self.path.name}", len(out)) as advance:
-            for start, stop in spans(len(out), per_part):
-                out[start:stop] = part(start, stop)
+            for (start, stop), block in zip(spans(len(out), per_part), blocks, strict=True):
+                out[start:stop] = block
                 advance(stop - start)
         return out
 
     def all(self) -> NDArray[Any]:
         """The whole array in memory."""
-        return self.reader()(0, self.shape[0])
+        return next(self.blocks(max(1, self.shape[0])), np.empty(self.shape, self.dtype))
 
 
 def array_names(path: Path) -> tuple[str, ...]:
@@ -166,40 +162,28 @@ def _npz(path: Path, key: str) -> FileArray:
         raise HatchelError(f"{path}: the array {key!r} is compressed in Fortran order; save it in C order")
     size = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
 
-    def reader() -> Part:
-        archive = zipfile.ZipFile(path)  # closed after the last item
-        stream = archive.open(name)
-        stream.read(begin)
-
-        def part(start: int, stop: int) -> NDArray[Any]:
-            if stream.tell() != begin + start * size:
-                raise HatchelError(f"{path}: a compressed array can only be read from its beginning, in order")
-            with _reading(path):
+    def blocks(items: int) -> Iterator[NDArray[Any]]:
+        with _reading(path), zipfile.ZipFile(path) as archive, archive.open(name) as stream:
+            stream.read(begin)
+            for start, stop in spans(shape[0], items):
                 raw = stream.read((stop - start) * size)
-            if stop == shape[0]:
-                stream.close()
-                archive.close()
-            if len(raw) < (stop - start) * size:
-                raise HatchelError(f"{path} is truncated: the array {key!r} ends early; fetch it again")
-            return np.frombuffer(raw, dtype).reshape(stop - start, *shape[1:])
+                if len(raw) < (stop - start) * size:
+                    raise HatchelError(f"{path} is truncated: the array {key!r} ends early; fetch it again")
+                yield np.frombuffer(raw, dtype).reshape(stop - start, *shape[1:])
 
-        return part
-
-    return FileArray(path, key, shape, dtype, None, reader)
+    return FileArray(path, key, shape, dtype, None, blocks)
 
 
 def _h5(path: Path, key: str) -> FileArray:
     with _h5py().File(path, "r") as file:
         shape, dtype = tuple(int(n) for n in file[key].shape), np.dtype(file[key].dtype)
 
-    def reader() -> Part:
-        def part(start: int, stop: int) -> NDArray[Any]:
-            with _reading(path), _h5py().File(path, "r") as file:
-                return cast(NDArray[Any], file[key][start:stop])
+    def blocks(items: int) -> Iterator[NDArray[Any]]:
+        with _reading(path), _h5py().File(path, "r") as file:
+            for start, stop in spans(shape[0], items):
+                yield cast(NDArray[Any], file[key][start:stop])
 
-        return part
-
-    return FileArray(path, key, shape, dtype, None, reader)
+    return FileArray(path, key, shape, dtype, None, blocks)
 
 
 def _in_place(
@@ -209,7 +193,7 @@ def _in_place(
         raise HatchelError(f"{path} is truncated: its array {key} of shape {shape} does not fit into the file")
     order = "F" if fortran else "C"
     array = np.memmap(path, dtype, "r", offset, shape, order) if np.prod(shape) else np.empty(shape, dtype)
-    return FileArray(path, key, shape, dtype, array, lambda: lambda start, stop: np.array(array[start:stop]))
+    return FileArray(path, key, shape, dtype, array, lambda n: (np.array(array[i:j]) for i, j in spans(shape[0], n)))
 
 
 def _header(file: IO[bytes], path: Path, key: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -1,4 +1,4 @@
-"""MNIST and Fashion-MNIST from their IDX files, and two sets made from MNIST: rotated and pruned digits."""
+"""MNIST, Fashion-MNIST and SVHN from their files, and two sets made from MNIST: rotated and pruned digits."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Share, local
 from hatchel.data.dataset import Dataset
 from hatchel.data.decode import Pixels
-from hatchel.data.factors import Factor, FactorSpace, Integers
+from hatchel.data.factors import Factor, FactorSpace
 from hatchel.data.files import RemoteFile, find_file
-from hatchel.data.formats import read_idx
+from hatchel.data.formats import read_idx, read_mat
 from hatchel.data.source import Source
 
 Split = Literal["train", "test"]
 DIGITS = Factor("digit", tuple("0123456789"))
 ANGLES: tuple[int, ...] = (0, 15, 30, 45, 60, 75)
+SVHN_COUNTS = {"train": 73_257, "test": 26_032}
+SVHN_PAGE = "http://ufldl.stanford.edu/housenumbers/"
 CLOTHES = ("t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
 
 
@@ -74,22 +76,22 @@ class MNIST(PaddedImages, kind="mnist"):
     """Handwritten digits (LeCun et al. 2010): 60,000 for training, 10,000 for testing; the digit is known."""
 
     files: ClassVar[tuple[RemoteFile, ...]] = MNIST_FILES
+    label: ClassVar[Factor] = DIGITS
     part: Literal["train", "test", "all"] = "train"
     "Which images."
 
     def load(self) -> Dataset:
-        return _load_labelled(self, self.part, DIGITS)
+        splits: tuple[Split, ...] = ("train", "test") if self.part == "all" else (self.part,)
+        read = [read_split(self.kind, self.path, split, self.files) for split in splits]
+        images, labels = (np.concatenate(arrays) for arrays in zip(*read, strict=True))
+        return labelled_images(self.kind, padded(images, self.size), (self.label,), labels[:, None])
 
 
-class FashionMNIST(PaddedImages, kind="fashion_mnist"):
+class FashionMNIST(MNIST, kind="fashion_mnist"):
     """Pictures of clothes (Xiao et al. 2017, MIT licence, Zalando SE), in the form of MNIST; the kind is known."""
 
     files: ClassVar[tuple[RemoteFile, ...]] = FASHION_FILES
-    part: Literal["train", "test", "all"] = "train"
-    "Which images."
-
-    def load(self) -> Dataset:
-        return _load_labelled(self, self.part, Factor("clothing", CLOTHES))
+    label: ClassVar[Factor] = Factor("clothing", CLOTHES)
 
 
 class MNISTRotation(PaddedImages, kind="mnist_rotation"):
@@ -121,7 +123,7 @@ class MNISTRotation(PaddedImages, kind="mnist_rotation"):
         first = hundred_each()
         drawn = dict(zip(ANGLES, [first, *(hundred_each() if self.redraw else first for _ in ANGLES[1:])], strict=True))
         turned = np.concatenate([rotated(images[drawn[a]], a) for a in self.angles])
-        digits = labels[np.concatenate([drawn[a] for a in self.angles])].astype(np.int64)
+        digits = labels[np.concatenate([drawn[a] for a in self.angles])]
         codes = np.stack([np.repeat(np.arange(len(self.angles)), 1000), digits], axis=1)
         angle = Factor("angle", tuple(float(a) for a in self.angles), "cyclic")
         return labelled_images(self.kind, padded(turned, self.size), (angle, DIGITS), codes)
@@ -149,9 +151,32 @@ class PrunedMNIST(PaddedImages, kind="pruned_mnist"):
         narrowest = np.argsort(width(images[zeros]), kind="stable")[: round(self.narrow * len(zeros))]
         removed[sevens[thickest]] = removed[zeros[narrowest]] = True
         chosen = np.flatnonzero(removed == (self.part == "removed"))
-        return labelled_images(
-            self.kind, padded(images[chosen], self.size), (DIGITS,), labels[chosen].astype(np.int64)[:, None]
-        )
+        return labelled_images(self.kind, padded(images[chosen], self.size), (DIGITS,), labels[chosen, None])
+
+
+class SVHN(Source, kind="svhn"):
+    """House numbers at 32 px in colour (Netzer et al. 2011); the digit in the middle is known; needs its files."""
+
+    files: ClassVar[tuple[RemoteFile, ...]] = tuple(
+        RemoteFile(f"{part}_32x32.mat", (f"{SVHN_PAGE}{part}_32x32.mat",), SVHN_PAGE) for part in SVHN_COUNTS
+    )
+    part: Literal["train", "test"] = "train"
+    "Which images."
+    path: str = local(default="")
+    "The .mat file, or a folder with it; empty: the data folder."
+
+    @property
+    def known_shape(self) -> tuple[int, int, int]:
+        return (3, 32, 32)
+
+    def load(self) -> Dataset:
+        path = find_file(self.kind, self.path, self.files[list(SVHN_COUNTS).index(self.part)])
+        images, labels = read_mat(path, str(path), "X"), read_mat(path, str(path), "y")
+        n = SVHN_COUNTS[self.part]
+        if images.shape != (32, 32, 3, n) or labels.size != n:
+            raise HatchelError(f"{path}: X has the shape {images.shape}; (32, 32, 3, {n}) was expected")
+        digits = labels.reshape(-1, 1) % 10  # the file calls the zero 10
+        return labelled_images(self.kind, np.ascontiguousarray(images.transpose(3, 0, 1, 2)), (DIGITS,), digits)
 
 
 def read_split(
@@ -170,9 +195,9 @@ def padded(images: Pixels, size: int) -> Pixels:
     return np.pad(images, ((0, 0), (edge, edge), (edge, edge)))[..., None]
 
 
-def labelled_images(name: str, images: Pixels, factors: tuple[Factor, ...], codes: Integers) -> Dataset:
+def labelled_images(name: str, images: Pixels, factors: tuple[Factor, ...], codes: NDArray[Any]) -> Dataset:
     """A data set of images in memory that shows some of the combinations of its factors."""
-    return Dataset(name, images, FactorSpace(factors, complete=False), codes)
+    return Dataset(name, images, FactorSpace(factors, complete=False), codes.astype(np.int64))
 
 
 def rotated(images: Pixels, degrees: float) -> Pixels:
@@ -202,13 +227,6 @@ def width(images: Pixels) -> NDArray[np.float64]:
     """The character's width in pixels, between where the brightest pixel per column passes one half: (n,)."""
     column = np.pad(images, ((0, 0), (0, 0), (1, 1))).max(axis=1) / 255.0  # (n, W + 2)
     return _last(column) + _last(column[:, ::-1]) - (column.shape[1] - 1)
-
-
-def _load_labelled(source: PaddedImages, part: str, factor: Factor) -> Dataset:
-    halves: tuple[Split, ...] = ("train", "test") if part == "all" else ("train",) if part == "train" else ("test",)
-    read = [read_split(source.kind, source.path, half, source.files) for half in halves]
-    images, labels = np.concatenate([r[0] for r in read]), np.concatenate([r[1] for r in read])
-    return labelled_images(source.kind, padded(images, source.size), (factor,), labels.astype(np.int64)[:, None])
 
 
 def _last(column: NDArray[np.float64]) -> NDArray[np.float64]:

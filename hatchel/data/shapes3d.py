@@ -13,13 +13,12 @@ from hatchel.core.spec import local
 from hatchel.data.array import pixels
 from hatchel.data.cache import CachedArray
 from hatchel.data.dataset import Dataset
-from hatchel.data.decode import LazyArray, Pixels, halved
+from hatchel.data.decode import LazyArray, Pixels, halved, in_chunks
 from hatchel.data.factors import Factor, FactorSpace, Integers
 from hatchel.data.files import RemoteFile, find_file
 from hatchel.data.formats import open_array
 from hatchel.data.shapes3d_render import HUES, PIXELS, SHAPES, STEPS, render_layers
 from hatchel.data.source import Source
-from hatchel.data.threads import in_chunks
 
 SPACE = FactorSpace(
     (

@@ -10,16 +10,9 @@ from hatchel.core.errors import HatchelError, unknown
 from hatchel.core.spec import Spec, from_dict
 from hatchel.data.dataset import Dataset
 from hatchel.data.files import RemoteFile
+from hatchel.data.formats import ARRAYS, TABLES
 
-KIND_OF_FILE = {
-    ".npy": "array",
-    ".npz": "array",
-    ".h5": "array",
-    ".hdf5": "array",
-    ".csv": "table",
-    ".tsv": "table",
-    ".parquet": "table",
-}
+KIND_OF_FILE = dict.fromkeys(ARRAYS, "array") | dict.fromkeys(TABLES, "table")
 
 
 class Source(Spec, ABC, family="dataset", home="hatchel.data"):

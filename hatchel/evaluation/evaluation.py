@@ -22,11 +22,10 @@ from hatchel.core.progress import progress
 from hatchel.core.spec import from_dict
 from hatchel.core.version import __version__
 from hatchel.evaluation.codes import ITEMS, Codes, Encodings, encodings, has_own_code, not_stored, weights_digest
-from hatchel.metrics._elbo_terms import ELBOTerms
+from hatchel.metrics._aggregate import ELBOTerms
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
-from hatchel.metrics.score import Score
-from hatchel.metrics.suite import Scores
+from hatchel.metrics.score import Score, Scores
 from hatchel.training.run import TrainedRun
 
 __all__ = ["ITEMS", "Codes", "Encodings", "Evaluation", "StoredScores", "encodings", "evaluate"]
@@ -210,7 +209,10 @@ def information_metric(n: int, dims: int) -> ELBOTerms:
 def representation(
     run: TrainedRun, found: Encodings, name: str, seed: int = 0, factors: bool = True, images: bool = True
 ) -> Probe:
-    """One of a run's representations with its factors, and whatever else is known of it, as the metrics read it."""
+    """One of a run's representations with its factors, and whatever else is known of it, as the metrics read it.
+
+    Also `level 1 sample`: binned means do not see the scale in which DeVAE's levels differ, samples do.
+    """
 
     def probe(codes: NDArray[Any], **more: Any) -> Probe:
         return factor_probe(run, found, codes, seed, **more) if factors else Probe(codes, seed=seed, **more)
@@ -218,9 +220,9 @@ def representation(
     kind, _, which = name.partition(" ")
     if kind == "layer":
         return probe(found.layers[which])
-    level = int(which) if kind == "level" else 0
+    level = int(which.split()[0]) if kind == "level" else 0
     codes = found.levels[level]
-    if name == "sample":
+    if name == "sample" or (kind == "level" and which.endswith(" sample")):
         return probe(codes.sample)
     if kind == "coordinates":
         assert codes.real is not None

@@ -1,4 +1,4 @@
-"""The family of latents: how the encoder's numbers become q(z|x), and what the prior is."""
+"""The family of latents: how the encoder's output becomes q(z|x), and what the prior is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LatentModule(nn.Module, ABC):
 
     @abstractmethod
     def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> Posterior:
-        """q(z|x) from the encoder's numbers (B, sum(widths)), at a level of the hierarchy.
+        """q(z|x) from the parameters that the encoder gives, (B, sum(widths)), at a level of the hierarchy.
 
         `step` drives schedules, such as a temperature's; None is where they end.
         """
@@ -38,8 +38,12 @@ class LatentModule(nn.Module, ABC):
         return
 
     def draw_level(self, seed: int, step: int) -> int:
-        """The level that a training step works on, the same on all ranks."""
+        """A level for a training step, the same on all ranks."""
         return 0
+
+    def train_levels(self, seed: int, step: int) -> tuple[int, ...]:
+        """The levels that a training step works on: by default the one that is drawn."""
+        return (self.draw_level(seed, step),)
 
     def refine(self, q: Posterior, log_px: Callable[[Tensor], Tensor], step: int | None) -> Posterior:
         """q with what can be found only by trying the decoder, log p(x|code) for any code (B, D): mostly nothing."""
@@ -63,7 +67,7 @@ class Latent(Spec, ABC, family="latent", home="hatchel.latents"):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """How many numbers the encoder gives for each site: mean and log-variance, or a logit for each class."""
+        """How many parameters the encoder gives for each site: mean and log-variance, or a logit for each class."""
         return tuple(Classes(site.classes) if site.discrete else 2 for site in self.layout.sites)
 
     @property

@@ -93,6 +93,26 @@ class GaussianModule(LikelihoodModule):
         return output
 
 
+class SquaredError(Likelihood):
+    """log p(x|z) = -(x - sigmoid(l))^2, l the output: squared error on a sigmoid, as on 3D Shapes in Wu et al. 2023.
+
+    A normal density of sigma = 1/sqrt(2) around sigmoid(l), without its constant log(pi) / 2 a value.
+    """
+
+    def build(self) -> LikelihoodModule:
+        return SquaredErrorModule()
+
+
+class SquaredErrorModule(LikelihoodModule):
+    """See `SquaredError`."""
+
+    def log_prob(self, output: Tensor, x: Tensor) -> Tensor:
+        return -_per_item(F.mse_loss(output.sigmoid(), x, reduction="none"))
+
+    def mean(self, output: Tensor) -> Tensor:
+        return output.sigmoid()
+
+
 class Laplace(Likelihood):
     """Each value is Laplace around the output m: log p(x|z) = -abs(x - m) / scale - log(2 scale)."""
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from hatchel.core.errors import HatchelError
 from hatchel.latents import concrete
-from hatchel.latents.concrete import Temperature
+from hatchel.latents.concrete import Form, Temperature
 from hatchel.latents.latent import Latent, LatentModule
 from hatchel.latents.layout import Block, Layout, Partition
 from hatchel.latents.mixed_posterior import MixedPosterior
@@ -39,8 +39,11 @@ class Mixed(Latent):
     temperature: Temperature = Temperature()
     """Of the relaxation, a number or a schedule; the prior's too."""
     discrete_kl: Literal["drawn", "categorical"] = "drawn"
-    """KL of the relaxed densities at the draw, a true bound; or in closed form, of the categorical distributions that
-    they relax (Dupont 2018), which the relaxed sample may undercut."""
+    """A term that asks for the KL gets it at the draw; or in closed form, of the categorical distributions that are
+    relaxed (Dupont 2018)."""
+    discrete: Form = "relaxed"
+    """Density of a relaxed class in every term: the Concrete one, a true bound under which classes stay unused; `soft`,
+    the sum of z_k log p_k, which trains best and is no bound; or `pmf`, the probability of the largest class."""
 
     def check(self) -> None:
         if not self.groups:
@@ -72,11 +75,10 @@ class _MixedModule(LatentModule):
 
     def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> MixedPosterior:
         numbers = parameters.float() if parameters.dtype in (torch.float16, torch.bfloat16) else parameters
-        return MixedPosterior(numbers, self.layout, self.spec.temperature.at(step))
+        return MixedPosterior(numbers, self.layout, self.spec.temperature.at(step), self.spec.discrete)
 
     def prior_at(self, step: int | None = None) -> MixedPrior:
-        categorical = self.spec.discrete_kl == "categorical"
-        return MixedPrior(self.prior, self.layout, self.spec.temperature.at(step), categorical)
+        return MixedPrior(self.prior, self.layout, self.spec.temperature.at(step), self.spec.discrete)
 
 
 class PriorParameters(nn.Module):
@@ -108,14 +110,12 @@ class PriorParameters(nn.Module):
 
 
 class MixedPrior(Prior):
-    """N(0, I) and equal class probabilities, or N(0, Sigma) and learned ones; classes are relaxed, as the posterior's.
+    """N(0, I) and equal class probabilities, or N(0, Sigma) and learned ones; classes relaxed as the posterior's."""
 
-    `categorical`: whether the KL of a class is that of the categorical distributions, in closed form.
-    """
-
-    def __init__(self, parameters: PriorParameters, layout: Layout, temperature: float, categorical: bool) -> None:
+    def __init__(self, parameters: PriorParameters, layout: Layout, temperature: float, form: Form) -> None:
         self.parameters, self.layout = parameters, layout
-        self.temperature, self.categorical = temperature, categorical
+        self.temperature = temperature
+        self.form: Form = form
         self.factorised = not (parameters.learned and layout.coordinates)
         self.learned, self.standard = parameters.learned, not parameters.learned
 
@@ -130,8 +130,8 @@ class MixedPrior(Prior):
         numbers = tuple(self.layout.numbers[s] for s in block if s in self.layout.numbers)
         total = self._log_normal(z[:, self.layout.real], numbers) if numbers else z.new_zeros(z.shape[0])
         for s in (s for s in block if s not in self.layout.numbers):
-            log_z = concrete.log_simplex(z[:, self.layout.columns((s,))], self.temperature)
-            total = total + concrete.log_density(log_z, self.class_logits(s, z), self.temperature)
+            chosen = z[:, self.layout.columns((s,))]
+            total = total + concrete.log_prob(chosen, self.class_logits(s, z), self.temperature, self.form)
         return total
 
     def sample(self, n: int, generator: torch.Generator) -> Tensor:
@@ -153,7 +153,7 @@ class MixedPrior(Prior):
     def kl(self, q: Posterior, z: Tensor) -> Tensor | None:
         """Closed for standard normal coordinates and, where that was chosen, categorical distributions."""
         assert isinstance(q, MixedPosterior)
-        if not self.factorised or (self.layout.discrete and not self.categorical):
+        if not self.layout.closed_kl:
             return None
         normal = 0.5 * (q.locations.square() + q.log_variances.exp() - 1 - q.log_variances)
         columns: list[Tensor] = []

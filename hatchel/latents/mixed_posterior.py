@@ -11,6 +11,7 @@ from torch import Tensor
 
 from hatchel.core.distributed import own_rows, world
 from hatchel.latents import concrete
+from hatchel.latents.concrete import Form
 from hatchel.latents.diagonal import cross_normal, within
 from hatchel.latents.layout import Block, Layout, Partition
 from hatchel.latents.posterior import Posterior
@@ -24,9 +25,10 @@ class MixedPosterior(Posterior):
     class probabilities p and p (1 - p).
     """
 
-    def __init__(self, parameters: Tensor, layout: Layout, temperature: float) -> None:
+    def __init__(self, parameters: Tensor, layout: Layout, temperature: float, form: Form) -> None:
         self.parameters = parameters  # (B, sum(widths))
         self.layout, self.temperature = layout, temperature
+        self.form: Form = form
 
     @functools.cached_property
     def locations(self) -> Tensor:
@@ -69,27 +71,23 @@ class MixedPosterior(Posterior):
         log_variance = self.log_variances[:, numbers]
         total = -0.5 * (real.square() / log_variance.exp() + log_variance + LOG_2PI).sum(1)
         for s in (s for s in block if s in self.logits):
-            total = total + concrete.log_density(self._log_simplex(z, s), self.logits[s], self.temperature)
+            chosen = z[:, self.layout.columns((s,))]
+            total = total + concrete.log_prob(chosen, self.logits[s], self.temperature, self.form)
         return total
 
     def code_log_prob(self, z: Tensor) -> Tensor:
-        """The categorical probability of a class, in place of the density of its relaxation."""
-        total = self.log_prob(z, self.layout.coordinates)
-        chosen = [(z[:, self.layout.columns((s,))] * logits).sum(1) for s, logits in self.logits.items()]
-        return total + sum(chosen)
+        return type(self)(self.parameters, self.layout, self.temperature, "soft").log_prob(z, self.layout.whole)
 
     def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
         parts = [cross_normal(z[:, self.layout.real], self.locations, self.log_variances)]  # (G, R, B)
         for s, logits in self.logits.items():
-            parts.append(concrete.cross_log_density(self._log_simplex(z, s), logits, self.temperature)[None])
+            chosen = z[:, self.layout.columns((s,))]
+            parts.append(concrete.cross_log_prob(chosen, logits, self.temperature, self.form)[None])
         order = {s: i for i, s in enumerate((*self.layout.coordinates, *self.layout.discrete))}
         return within(blocks, order, tuple(parts))
 
     def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
-        return type(self)(change(self.parameters), self.layout, self.temperature)
-
-    def _log_simplex(self, z: Tensor, site: int) -> Tensor:
-        return concrete.log_simplex(z[:, self.layout.columns((site,))], self.temperature)
+        return type(self)(change(self.parameters), self.layout, self.temperature, self.form)
 
     def _assembled(self, coordinates: Tensor, discrete: Mapping[int, Tensor]) -> Tensor:
         """A code from values of the Gaussian coordinates (B, G) and of each discrete site (B, K)."""

@@ -20,7 +20,7 @@ class Nvae(Latent):
     """z_l given z_>l by the state of a downward network; posteriors relative to priors (Vahdat & Kautz 2020, Sec. 3).
 
     p(z_l|z_>l) = N(mu, sigma^2) and q(z_l|z_>l, x) = N(mu + dmu, sigma^2 dsigma^2) (its Eq. 3), dmu and dsigma from the
-    state and the encoder's numbers of that group. The code that metrics read holds the means of all groups, the top
+    state and the encoder's parameters of that group. The code that metrics read holds the means of all groups, the top
     group's first; the decoder reads the last state. Small by default; the paper's spectral regularisation, batch
     normalisation and flows are left out.
     """

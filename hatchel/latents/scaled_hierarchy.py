@@ -8,7 +8,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from hatchel.core.spec import Count, NonNegative
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count, NonNegative, added
 from hatchel.core.streams import generator
 from hatchel.latents.diagonal import Diagonal, DiagonalGaussian, StandardNormal
 from hatchel.latents.latent import Latent, LatentModule
@@ -17,7 +18,7 @@ from hatchel.latents.prior import Prior
 
 
 class ScaledHierarchy(Latent):
-    """K latent spaces from one encoder; every training step works on one of them (Wu et al. 2023, Eqs. 4-8).
+    """K latent spaces from one encoder (Wu et al. 2023, Eqs. 4-8).
 
     mu_i = exp(sum_{j<i} w1_j) mu_0 and log sigma_i = log sigma_0 + sum_{j<i} w2_j, with learned vectors w1, w2 that
     start at 0. (The paper's Algorithm 1 adds w2 to the log-variance; we follow Eqs. 4-6, which scale sigma.) The
@@ -35,7 +36,14 @@ class ScaledHierarchy(Latent):
     spaces: Literal["scaled", "linear", "parallel"] = "scaled"
     """How the next space comes about: by the scale of each coordinate; by a full matrix on the means, mu_i =
     W mu_(i-1), the deviations scaled as before so that the posterior stays diagonal (the paper writes tau(z) = w z); or
-    by numbers of the encoder of its own, independent of the other spaces'."""
+    by parameters of its own, independent of the other spaces'."""
+    trained: Literal["drawn", "summed"] = added(default="drawn")
+    """A training step works on one level that is drawn (the paper's Algorithm 1), or on all, their losses added up (the
+    authors' released code)."""
+
+    def check(self) -> None:
+        if self.trained == "summed" and self.scale != 1:
+            raise HatchelError("scale: draws levels, and trained=summed works on all at once; leave it at 1")
 
     @property
     def layout(self) -> Layout:
@@ -69,6 +77,9 @@ class _HierarchyModule(LatentModule):
 
     def draw_level(self, seed: int, step: int) -> int:
         return int(torch.multinomial(self.probabilities, 1, generator=generator(seed, "level", step)))
+
+    def train_levels(self, seed: int, step: int) -> tuple[int, ...]:
+        return tuple(range(self.spec.levels)) if self.spec.trained == "summed" else super().train_levels(seed, step)
 
     def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> DiagonalGaussian:
         if self.spec.spaces == "parallel":

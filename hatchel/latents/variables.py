@@ -33,7 +33,7 @@ class Variable(Spec, ABC, family="variable", home="hatchel.latents.variables"):
 
 
 class Gaussian(Variable):
-    """Real coordinates with normal posteriors: two numbers of the encoder each, mean and log-variance."""
+    """Real coordinates with normal posteriors: two parameters each, mean and log-variance."""
 
     dim: Count = 10
     """How many."""
@@ -44,7 +44,7 @@ class Gaussian(Variable):
 
 
 class Concrete(Variable):
-    """Discrete variables, relaxed: K numbers of the encoder each, unnormalised log-probabilities."""
+    """Discrete variables, relaxed: K parameters each, unnormalised log-probabilities."""
 
     classes: Annotated[int, Ge(2)] = 10
     """K."""

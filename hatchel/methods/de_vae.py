@@ -25,6 +25,8 @@ class DeVAE(Method, kind="de_vae"):
     """s: level i is drawn in proportion to s^i."""
     spaces: Literal["scaled", "linear", "parallel"] = "scaled"
     """How the next space comes about; the other two are the paper's ablations."""
+    levels: Literal["drawn", "summed"] = "drawn"
+    """A step works on one level that is drawn, or on all, their losses added up as in the authors' released code."""
     dim: Count = 10
     """D, the coordinates of each space: up to 1024 in the paper."""
 
@@ -34,5 +36,5 @@ class DeVAE(Method, kind="de_vae"):
 
     def parts(self) -> Parts:
         """Section 3: Adam 1e-4, batches of 256."""
-        latent = ScaledHierarchy(Diagonal(self.dim), len(self.betas), self.scale, self.spaces)
+        latent = ScaledHierarchy(Diagonal(self.dim), len(self.betas), self.scale, self.spaces, self.levels)
         return {"latent": latent, "optimizer": Adam(lr=1e-4), "batch_size": 256}

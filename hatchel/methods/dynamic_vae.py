@@ -14,11 +14,11 @@ class DynamicVAE(Method):
     """rec + beta(t) KL, beta from large to small by an incremental PI controller on a moving average of the KL."""
 
     paper = "Shao et al. 2022 (baseline of Wu et al. 2023)"
-    verified = "set points and betas by hand; the KL follows a growing set point; resume keeps the controller"
+    verified = "set points and betas by hand; a KL that answers beta late is led to 18 nats in 3,000 to 300,000 steps"
     shorthands = {name: (f"weight.{name}",) for name in SAME} | {"beta": ("weight.initial", "weight.high")}
 
     weight: IncrementalPI = IncrementalPI()
-    """The controller, with Wu et al. 2023's gains (the authors' code has ki 0.005); target 20 is for dSprites."""
+    """The controller, with Wu et al. 2023's gains (the authors' code has ki 0.005) and the authors' set points."""
 
     def terms(self) -> Terms:
         """The paper's incremental PI algorithm."""

@@ -12,7 +12,7 @@ from hatchel.methods.method import Method, Parts, Terms
 from hatchel.objective.estimators.discriminator import Discriminator
 from hatchel.objective.estimators.estimator import Critic
 from hatchel.objective.terms.generated import Adversarial, GeneratedInformation
-from hatchel.training.spec import Adam
+from hatchel.training.spec import Adam, CriticAdam
 
 
 class InfoGAN(Method, kind="info_gan"):
@@ -48,5 +48,5 @@ class InfoGAN(Method, kind="info_gan"):
         return {
             "latent": CodeNoise(self.code, self.classes, self.noise, self.prior),
             "optimizer": Adam(lr=1e-3, beta1=0.5),
-            "critic_optimizer": Adam(lr=2e-4, beta1=0.5),
+            "critic_optimizer": CriticAdam(lr=2e-4, beta2=0.999),
         }

@@ -39,10 +39,3 @@ class Method(Spec, ABC, family="method", home="hatchel.methods"):
     def parts(self) -> Parts:
         """Fields of RunSpec in which the paper differs from the defaults."""
         return {}
-
-
-def preset(name: str, /, *, data: Any = "dsprites", **fields: Any) -> Any:
-    """`resolve` under its name of 0.1, until the last caller is gone."""
-    from hatchel.methods.resolve import resolve
-
-    return resolve(name, data, fields)

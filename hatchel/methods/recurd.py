@@ -13,7 +13,7 @@ from hatchel.objective.estimators.estimator import Estimator
 from hatchel.objective.estimators.mine import MINE
 from hatchel.objective.terms.elbo import KL, Reconstruction
 from hatchel.objective.terms.features import PairwiseInformation
-from hatchel.training.spec import Adam
+from hatchel.training.spec import Adam, CriticAdam
 
 
 class Recurd(Method):
@@ -84,7 +84,7 @@ class Recurd(Method):
             "decoder": Recurd0Decoder(),
             "latent": Diagonal(self.heads * self.together),
             "optimizer": Adam(lr=1e-4),
-            "critic_optimizer": None,
+            "critic_optimizer": CriticAdam(beta1=0.9, beta2=0.999),
         }
 
     def _pairs(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,8 +12,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.spec import local
 from hatchel.metrics._med import information_shares
 from hatchel.metrics.information import Float, concentration, standardised, weighted_concentration
-from hatchel.metrics.intervals import Subsampling
-from hatchel.metrics.metric import Metric
+from hatchel.metrics.metric import Metric, Subsampling
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 from hatchel.metrics.solvers import Engine
@@ -50,23 +49,25 @@ class DCI(Metric):
     "Of the gradient-boosted trees: our own, or scikit-learn's."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
+        parts: dict[str, Any] = {}
         if self.regressor == "mi":
-            importance, parts = information_shares(probe, 20), {}
+            importance = information_shares(probe, 20)
         else:
             fits = self._fits(probe, rng)
             importance = np.full((probe.dims, len(probe.names)), np.nan)
             for k, fit in fits.items():
                 importance[:, k] = fit.importance
-            parts = _informativeness(probe, fits)
+            means = map(float, np.mean([fit[1:] for fit in fits.values()], axis=0))
+            parts = dict(zip(("train informativeness", "informativeness", "error"), means, strict=True))
+            parts["informativeness of"] = {probe.names[k]: fit.test for k, fit in fits.items()}
         used = importance[:, probe.varying]
         value = weighted_concentration(used)
-        columns = concentration(used.T)
         parts = {
             "disentanglement": value,
             "completeness": weighted_concentration(used.T),
             **parts,
             "disentanglement of": {f"z{d}": float(v) for d, v in enumerate(concentration(used))},
-            "completeness of": probe.by_factor(columns),
+            "completeness of": probe.by_factor(concentration(used.T)),
         }
         return self.result(probe, value, parts=parts, matrix=importance)
 
@@ -117,13 +118,6 @@ class Fit(NamedTuple):
     train: float
     test: float
     error: float
-
-
-def _informativeness(probe: Probe, fits: Mapping[int, Fit]) -> dict[str, Any]:
-    means = np.mean([fit[1:] for fit in fits.values()], axis=0)
-    names = ("train informativeness", "informativeness", "error")
-    order = dict(zip(names, map(float, means), strict=True))
-    return order | {"informativeness of": {probe.names[k]: fit.test for k, fit in fits.items()}}
 
 
 def _classified(probe: Probe, k: int, model: Any) -> Fit:

@@ -9,8 +9,7 @@ import numpy as np
 from hatchel.core.spec import Count, Share, local
 from hatchel.metrics.information import Float, standardised
 from hatchel.metrics.inputs import Labels
-from hatchel.metrics.intervals import Bootstrap
-from hatchel.metrics.metric import Metric
+from hatchel.metrics.metric import Bootstrap, Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 from hatchel.metrics.solvers import Engine

@@ -9,8 +9,7 @@ import numpy as np
 from hatchel.core.spec import Count, Share, local
 from hatchel.metrics.information import Float, entropies, standardised
 from hatchel.metrics.inputs import Labels
-from hatchel.metrics.intervals import Subsampling
-from hatchel.metrics.metric import Metric
+from hatchel.metrics.metric import Metric, Subsampling
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 from hatchel.metrics.solvers import Engine

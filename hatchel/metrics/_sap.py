@@ -10,8 +10,7 @@ import numpy as np
 from hatchel.core.spec import Positive, local
 from hatchel.metrics.information import Float, gap, squared_correlations
 from hatchel.metrics.inputs import Labels
-from hatchel.metrics.intervals import Subsampling
-from hatchel.metrics.metric import Metric
+from hatchel.metrics.metric import Metric, Subsampling
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 from hatchel.metrics.solvers import Engine

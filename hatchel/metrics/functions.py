@@ -1,4 +1,4 @@
-"""Functions on arrays, derived from the metrics' Specs: one definition of every option, its default and its help."""
+"""Functions on arrays: one per metric, derived from its Spec, and `evaluate` for all of them at once."""
 
 from __future__ import annotations
 
@@ -13,10 +13,58 @@ from typing import Any
 
 import numpy as np
 
+from hatchel.core.errors import HatchelError
+from hatchel.core.progress import progress
+from hatchel.core.spec import from_dict
 from hatchel.metrics.inputs import Seed
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
-from hatchel.metrics.score import Score
+from hatchel.metrics.score import Score, Scores
+
+
+def evaluate(
+    codes: Any,
+    factors: Any = None,
+    which: str | Sequence[str | Metric] = "all",
+    *,
+    seed: int = 0,
+    bootstrap: int | None = 0,
+    **known: Any,
+) -> Scores:
+    """All metrics (or those named, or the given Specs) on one set of codes; `known`: what else Probe takes.
+
+    Every metric starts from its own generator of the one seed, so a score does not depend on the others asked for.
+    """
+    return measure(Probe(codes, factors, seed=seed, **known), which, seed, bootstrap)
+
+
+def measure(
+    probe: Probe, which: str | Sequence[str | Metric] = "all", seed: int = 0, bootstrap: int | None = 0
+) -> Scores:
+    """`evaluate` on a Probe that is already there."""
+    everything = which == "all"
+    if everything:
+        which = tuple(Metric.members())
+    elif isinstance(which, str):
+        which = which.split(",")
+    scores: dict[str, Score] = {}
+    skipped: dict[str, str] = {}
+    chosen = [from_dict(Metric, w.strip() if isinstance(w, str) else w, "which") for w in which]
+    with progress("measuring", len(chosen)) as advance:
+        for metric in chosen:
+            reason = metric.missing(probe)
+            try:
+                if reason:
+                    skipped[metric.variant] = f"needs {reason}"
+                else:
+                    scores[metric.variant] = metric.score(probe, seed, bootstrap)
+            except HatchelError as error:
+                if not everything:
+                    raise
+                skipped[metric.variant] = str(error)
+            advance(1)
+    return Scores(scores, skipped)
+
 
 ARGUMENTS: Mapping[str, str] = {
     "codes": "(n, D): one row per example, posterior means as a rule; an array, a tensor, a list or a table.",

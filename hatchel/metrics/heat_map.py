@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hatchel.core.errors import HatchelError
-from hatchel.metrics.information import Float
+from hatchel.metrics.inputs import Float
 from hatchel.metrics.probe import Probe
-from hatchel.metrics.suite import Scores
+from hatchel.metrics.score import Scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,8 +51,7 @@ def draw_heat_map(axes: Axes, matrix: Float, rows: Sequence[str], columns: Seque
     axes.invert_yaxis()
 
 
-@dataclass(frozen=True)
-class FactorMatrix:
+class FactorMatrix(NamedTuple):
     """One matrix (D, K) with what stands above it."""
 
     title: str

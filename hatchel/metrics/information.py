@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.metrics.inputs import Labels, Matrix
-
-Float = NDArray[np.float64]
+from hatchel.metrics.inputs import Float, Labels
 
 
-def discretise(values: Matrix, bins: int = 20) -> Labels:
+def discretise(values: Float, bins: int = 20) -> Labels:
     """Bin number 0..bins-1 of every value: equal-width bins between each column's minimum and maximum.
 
     The same as `np.digitize(x, np.histogram(x, bins)[1][:-1]) - 1`, the field's reference. A constant column is all

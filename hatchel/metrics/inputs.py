@@ -1,23 +1,21 @@
-"""What comes in from outside: arrays, tensors or tables, checked once, with one clear error each."""
+"""What comes in from outside, checked once, with one clear error each: arrays, tensors, tables, files."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
+from hatchel.data.formats import ARRAYS, TABLES, array_names, open_array
 
-Matrix = NDArray[np.float64]
+Float = NDArray[np.float64]
 Labels = NDArray[np.int64]
 Seed = int | np.random.Generator
-
-
-def generator(seed: Seed) -> np.random.Generator:
-    """The generator itself, or a new one from an integer seed."""
-    return np.random.default_rng(seed)
 
 
 def array(value: Any, name: str) -> NDArray[Any]:
@@ -30,15 +28,9 @@ def array(value: Any, name: str) -> NDArray[Any]:
     return result
 
 
-def matrix(value: Any, name: str, rows: int | None = None) -> Matrix:
+def matrix(value: Any, name: str, rows: int | None = None) -> Float:
     """A finite (n, columns) float64 array; one column may come as a vector."""
-    result = array(value, name)
-    if result.ndim == 1:
-        result = result[:, None]
-    if result.ndim != 2:
-        raise HatchelError(f"{name}: expected rows x columns, got shape {result.shape}")
-    if rows is not None and len(result) != rows:
-        raise HatchelError(f"{name}: {len(result)} rows, but the codes have {rows}; give one row per code")
+    result = _columns(value, name, rows)
     if not np.issubdtype(result.dtype, np.number) and result.dtype != np.bool_:
         raise HatchelError(f"{name}: expected numbers, got {result.dtype}")
     if np.issubdtype(result.dtype, np.complexfloating):
@@ -53,21 +45,25 @@ def matrix(value: Any, name: str, rows: int | None = None) -> Matrix:
 
 def table(value: Any, name: str, rows: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Factor values (n, K), and which columns are numbers; words become numbers in alphabetical order."""
-    result = array(value, name)
-    result = result[:, None] if result.ndim == 1 else result
-    if result.ndim != 2:
-        raise HatchelError(f"{name}: expected rows x factors, got shape {result.shape}")
-    if len(result) != rows:
-        raise HatchelError(f"{name}: {len(result)} rows, but the codes have {rows}; give one row per code")
-    if np.issubdtype(result.dtype, np.integer):
-        return result, np.ones(result.shape[1], dtype=np.bool_)
+    result = _columns(value, name, rows)
     if np.issubdtype(result.dtype, np.number) or result.dtype == np.bool_:
-        return matrix(result, name), np.ones(result.shape[1], dtype=np.bool_)
+        whole = np.issubdtype(result.dtype, np.integer)
+        return result if whole else matrix(result, name), np.ones(result.shape[1], dtype=np.bool_)
     columns = [_numbers(result[:, k]) for k in range(result.shape[1])]
     return matrix(np.stack([c for c, _ in columns], axis=1), name), np.array([numeric for _, numeric in columns])
 
 
-def _numbers(column: NDArray[Any]) -> tuple[Matrix, bool]:
+def _columns(value: Any, name: str, rows: int | None) -> NDArray[Any]:
+    result = array(value, name)
+    result = result[:, None] if result.ndim == 1 else result
+    if result.ndim != 2:
+        raise HatchelError(f"{name}: expected rows x columns, got shape {result.shape}")
+    if rows is not None and len(result) != rows:
+        raise HatchelError(f"{name}: {len(result)} rows, but the codes have {rows}; give one row per code")
+    return result
+
+
+def _numbers(column: NDArray[Any]) -> tuple[Float, bool]:
     """A column of a mixed table: its numbers, or the numbers of its words."""
     try:
         return column.astype(np.float64), True
@@ -84,3 +80,81 @@ def factor_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     if len(set(names)) != count:
         raise HatchelError(f"names: {', '.join(map(str, names))}: every factor needs its own name")
     return tuple(str(n) for n in names)
+
+
+class Columns(NamedTuple):
+    """Values (n, columns) with the columns' names where the file has them."""
+
+    values: NDArray[Any]
+    names: tuple[str, ...] | None = None
+
+
+def read_columns(path: Path, role: str) -> Columns:
+    """The array that a file holds for a role ("codes", "factors", ...); one file may hold several under their names."""
+    if not path.is_file():
+        raise HatchelError(f"{role}: {path}: there is no such file")
+    suffix = path.suffix.lower()
+    if suffix not in (*ARRAYS, *TABLES):
+        raise HatchelError(f"{role}: {path}: unknown file type {suffix!r}. Known: {', '.join((*ARRAYS, *TABLES))}")
+    try:
+        if suffix in ARRAYS:
+            return _array(path, role)
+        return _parquet(path) if suffix == ".parquet" else _text(path, role)
+    except HatchelError as error:
+        raise HatchelError(f"{role}: {error}") from None
+
+
+def stored_roles(path: Path) -> tuple[str, ...]:
+    """The names of a file's arrays; none for an npy file or a table."""
+    return array_names(path) if path.suffix.lower() in ARRAYS[1:] and path.is_file() else ()
+
+
+def _array(path: Path, role: str) -> Columns:
+    known = array_names(path)
+    if role not in known and len(known) != 1:
+        raise HatchelError(f"{path}: holds no array {role!r}. Known: {', '.join(sorted(known)) or 'none'}")
+    names = open_array(path, "names").all() if role == "factors" and "names" in known else None
+    values = open_array(path, role if role in known else next(iter(known))).all()
+    return Columns(values, None if names is None else tuple(str(n) for n in names))
+
+
+def _parquet(path: Path) -> Columns:
+    import pandas  # slow to import
+
+    try:
+        frame = pandas.read_parquet(path)
+    except ImportError:
+        raise HatchelError('parquet files need pyarrow: pip install "hatchel[data]"') from None
+    except (ValueError, OSError) as error:
+        raise HatchelError(f"{path}: not a readable parquet file ({error})") from None
+    return Columns(frame.to_numpy(), tuple(str(c) for c in frame.columns))
+
+
+def _text(path: Path, role: str) -> Columns:
+    """A table whose header is optional, which pandas cannot tell from the first row."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = [row for row in csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",") if row]
+    if not rows:
+        raise HatchelError(f"{path}: the file is empty")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            raise HatchelError(f"{path}: row {number} has {len(row)} cells, the first has {len(rows[0])}")
+    # A first row without a single number is a header; a table of strings only must have one.
+    named = not any(_is_number(cell) for cell in rows[0])
+    cells = np.array(rows[named:], dtype=np.str_).reshape(-1, len(rows[0]))
+    names = tuple(rows[0]) if named else None
+    try:
+        return Columns(cells.astype(np.float64), names)
+    except ValueError:
+        if role == "factors":
+            return Columns(cells, names)
+    bad = next(str(cell) for cell in cells.ravel() if not _is_number(cell))
+    raise HatchelError(f"{path}: expected numbers, got {bad!r}")
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

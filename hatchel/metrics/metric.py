@@ -1,25 +1,89 @@
 """Metric: the family's root. A member states what it needs of a Probe, how to measure it, and how its interval is made.
 
-One file per metric, named after the metric's function with an underscore in front: `_mig.py` holds the Spec `MIG`, from
-whose fields the function `hatchel.metrics.mig` is derived, and that name is always the function, never the module.
+Metrics are in files with an underscore in front, such as `_mig.py`: from the fields of the Spec `MIG` there, the
+function `hatchel.metrics.mig` is derived, and that name is always the function, never a module.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.estimate import Estimate
 from hatchel.core.spec import Spec, to_dict
-from hatchel.metrics.inputs import Seed, generator
-from hatchel.metrics.intervals import Bootstrap, percentile_interval
+from hatchel.metrics.inputs import Float, Seed
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
+
+Measure = Callable[[Probe], float]
+REPLICATES = 200
+"""Where the caller does not say how many."""
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """As many rows as there are, drawn with replacement (Efron 1979); every row stays on its side of the split."""
+
+    most: int | None = None
+    """Replicates, where one takes long."""
+
+    def count(self, asked: int | None) -> int:
+        """How many replicates are made where so many are asked for; None: as many as usual."""
+        return min(REPLICATES if asked is None else asked, self.most or sys.maxsize)
+
+    def describe(self, n: int) -> str:
+        """What an interval on n rows comes from."""
+        return "resamples"
+
+    def draws(self, measure: Measure, probe: Probe, rng: np.random.Generator, replicates: int) -> Float:
+        """The score of every replicate, up to a constant; their spread is that of scores on all rows."""
+        return np.array([measure(probe.resampled(rng)) for _ in range(replicates)])
+
+
+@dataclass(frozen=True)
+class Subsampling(Bootstrap):
+    """m out of n rows, drawn without replacement (Politis & Romano 1994), for metrics that fit a predictor.
+
+    A mean of m out of n rows varies by sigma²/m (1 - m/n); over all rows, by sigma²/n. So deviations are scaled by
+    sqrt(m / (n - m)). A fit on m rows costs m/n of one on a full resample, and no row is on both sides of a split.
+    Where there are fewer than 2 m rows, the bootstrap takes its place.
+    """
+
+    rows: int = 3000
+    """m."""
+
+    def describe(self, n: int) -> str:
+        return "resamples" if n < 2 * self.rows else f"subsamples of {self.rows:,}"
+
+    def draws(self, measure: Measure, probe: Probe, rng: np.random.Generator, replicates: int) -> Float:
+        n, m = probe.n, self.rows
+        if n < 2 * m:
+            return super().draws(measure, probe, rng, replicates)
+        parts = (np.sort(rng.choice(n, m, replace=False)) for _ in range(replicates))
+        found = np.array([measure(probe.rows(part)) for part in parts])
+        return (found - found.mean()) * np.sqrt(m / (n - m))
+
+
+def percentile_interval(value: float, draws: Float, n: int, level: float = 0.95) -> Estimate:
+    """The percentile interval (Efron 1979) of replicates, recentred on the value itself.
+
+    Recentred, because a resample repeats rows and so every count-based information in it is too large by the same
+    bias again: around 0 the plain percentiles would leave out the value.
+
+    >>> percentile_interval(40.0, np.arange(101.0), n=500, level=0.9)
+    Estimate(value=40.0, low=-5.0, high=85.0, n=500, level=0.9)
+    """
+    tail = 50 * (1 - level)
+    low, high = np.percentile(draws - draws.mean() + value, [tail, 100 - tail])
+    return Estimate(value, round(float(low), 12), round(float(high), 12), n, level)
+
 
 NEEDS: Mapping[str, str] = {
     "factors": "the factors of every row",
@@ -59,7 +123,7 @@ class Metric(Spec, ABC, family="metric", home="hatchel.metrics"):
         reason = self.missing(probe)
         if reason:
             raise HatchelError(f"{self.kind}: needs {reason}")
-        random = generator(rng)
+        random = np.random.default_rng(rng)
         result = dataclasses.replace(self.measure(probe, random), seed=rng if isinstance(rng, int) else None)
         count = self.interval.count(bootstrap) if self.interval else 0
         if not self.interval or not count:
@@ -93,7 +157,7 @@ class Metric(Spec, ABC, family="metric", home="hatchel.metrics"):
         value: float,
         *,
         parts: Mapping[str, Any] | None = None,
-        matrix: NDArray[np.float64] | None = None,
+        matrix: Float | None = None,
         n: int | None = None,
         notes: Sequence[str] = (),
     ) -> Score:

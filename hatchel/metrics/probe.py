@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
 from hatchel.metrics import information
-from hatchel.metrics.information import Float
-from hatchel.metrics.inputs import Labels, Matrix, array, factor_names, matrix, table
+from hatchel.metrics.inputs import Float, Labels, array, factor_names, matrix, table
 
 TRAIN, TEST = 10_000, 5_000
 """Rows of the reference protocol (Locatello et al. 2019)."""
@@ -50,7 +49,7 @@ class Probe:
         test: int | NDArray[np.int64] | None = None,
         seed: int = 0,
     ) -> None:
-        self.codes: Matrix = matrix(codes, "codes")  # (n, D)
+        self.codes: Float = matrix(codes, "codes")  # (n, D)
         self.n, self.dims = self.codes.shape
         rows = self.n
         self.values, self.numeric = (None, np.ones(0, np.bool_)) if factors is None else table(factors, "factors", rows)
@@ -95,7 +94,15 @@ class Probe:
     @cached_property
     def factors(self) -> Labels | None:
         """(n, K): class numbers 0..m_k-1 of every discrete factor; 20 equal-width bins of every continuous one."""
-        return None if self.values is None else self._labelled[0]
+        if self.values is None:
+            return None
+        labels = np.empty(self.values.shape, dtype=np.int64, order="F")  # read column by column
+        for k, column in enumerate(self.values.T):
+            if self.continuous[k]:
+                labels[:, k] = information.discretise(column[:, None].astype(np.float64))[:, 0]
+            else:
+                labels[:, k] = information.relabel(column)[0]
+        return labels
 
     @property
     def classes(self) -> Labels:
@@ -204,7 +211,7 @@ class Probe:
             child.images = (self.images[0][pictured], self.images[1][pictured])
         child._cache, child._parent = {}, (self, rows)
         if self.values is not None:
-            child.__dict__["_labelled"] = (self.classes.T.take(rows, axis=1).T,)
+            child.__dict__["factors"] = self.classes.T.take(rows, axis=1).T
         return child
 
     def resampled(self, rng: np.random.Generator) -> Probe:
@@ -217,18 +224,7 @@ class Probe:
 
     # -- checks -------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _labelled(self) -> tuple[Labels]:
-        values = cast("NDArray[Any]", self.values)
-        labels = np.empty(values.shape, dtype=np.int64, order="F")  # read column by column
-        for k in range(values.shape[1]):
-            if self.continuous[k]:
-                labels[:, k] = information.discretise(values[:, k : k + 1].astype(np.float64))[:, 0]
-            else:
-                labels[:, k] = information.relabel(values[:, k])[0]
-        return (labels,)
-
-    def _deviations(self, std: Any, codes: Matrix | None = None, name: str = "std") -> Matrix:
+    def _deviations(self, std: Any, codes: Float | None = None, name: str = "std") -> Float:
         shape = (self.codes if codes is None else codes).shape
         given = array(std, name)
         if given.ndim == 1 and len(given) == shape[1]:
@@ -238,13 +234,13 @@ class Probe:
             raise HatchelError(f"{name}: expected positive numbers of shape {shape}")
         return result
 
-    def _other_deviations(self, stds: Sequence[Any]) -> tuple[Matrix, ...]:
+    def _other_deviations(self, stds: Sequence[Any]) -> tuple[Float, ...]:
         if self.others is None or len(stds) != len(self.others):
             raise HatchelError(f"others_std: expected one for each of the {len(self.others or ())} others")
         pairs = zip(stds, self.others, strict=True)
         return tuple(self._deviations(std, codes, "others_std") for std, codes in pairs)
 
-    def _correlation(self, noise: Any) -> Matrix:
+    def _correlation(self, noise: Any) -> Float:
         result = matrix(noise, "noise")
         fits = (
             result.shape == (self.dims, self.dims) and np.allclose(result, result.T) and np.allclose(np.diag(result), 1)

@@ -1,4 +1,4 @@
-"""Score: one number with everything needed to trust it."""
+"""Score: one number with everything needed to trust it; Scores: those of several metrics."""
 
 from __future__ import annotations
 
@@ -86,6 +86,46 @@ class Score:
             return pandas.DataFrame({self.name: [self.value]})
         columns = self.factors if len(self.factors) == self.matrix.shape[1] else None
         return pandas.DataFrame(self.matrix, columns=columns, index=[f"z{d}" for d in range(len(self.matrix))])
+
+
+class Scores(dict[str, Score]):
+    """Scores by variant name; `skipped` says why a metric that was asked for has none."""
+
+    def __init__(self, scores: Mapping[str, Score], skipped: Mapping[str, str]) -> None:
+        super().__init__(scores)
+        self.skipped = dict(skipped)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values: {"scores": {name: ...}, "skipped": {name: reason}}."""
+        return {"scores": {k: s.to_dict() for k, s in self.items()}, "skipped": self.skipped}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Scores:
+        """What `to_dict` gave, read again."""
+        return cls({k: Score.from_dict(s) for k, s in data["scores"].items()}, data["skipped"])
+
+    def to_json(self, indent: int | None = None) -> str:
+        """The dictionary as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def to_pandas(self) -> Any:
+        """One row per score: value, interval, sample size, seed."""
+        import pandas  # slow to import
+
+        rows = [
+            {
+                "metric": s.name, "value": s.value, "low": s.interval and s.interval.low,
+                "high": s.interval and s.interval.high, "n": s.n, "seed": s.seed,
+            }
+            for s in self.values()
+        ]  # fmt: skip
+        return pandas.DataFrame(rows).set_index("metric")
+
+    def table(self) -> str:
+        """Plain text: one line per score, then what was left out and why."""
+        width = max((len(name) for name in (*self, *self.skipped)), default=0)
+        lines = [f"{name:<{width}}  {str(score).removeprefix(name).strip()}" for name, score in self.items()]
+        return "\n".join(lines + [f"{name:<{width}}  {reason}" for name, reason in self.skipped.items()])
 
 
 def plain(value: Any) -> Any:

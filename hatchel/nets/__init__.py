@@ -1,1 +1,1 @@
-"""Encoders and decoders: networks from items to the numbers of q(z|x), and from codes to the numbers of p(x|z)."""
+"""Encoders and decoders: from items to the parameters of q(z|x), and from codes to the parameters of p(x|z)."""

@@ -1,13 +1,14 @@
 """The encoders and decoders of HFVAE (Esmaeili et al., Hierarchical Disentangled Representations), Tables 3 to 5.
 
 All three encoders read the discrete variable z_c from a side branch at the layer before the last. The tables print that
-last hidden layer as "2x200" (2x400, 2x256): the 2 of the output's "2x10" (mean and scale) carried up. We use one layer
-of 200 that both read; `hidden` also takes the other reading, 400 units.
+last hidden layer as "2x200" (2x400, 2x256) and the output as "2x10": two layers of 200, one for the means and one for
+the scales, here log-variances.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from torch import nn
 
@@ -22,45 +23,49 @@ CHANNELS = (32, 32, 64, 64)
 
 
 class HfvaeMnist(Encoder):
-    """FC 400, FC 200, ReLU; Gaussian sites from the 200, discrete ones from the 400 (HFVAE, Table 3).
+    """FC 400, FC 2x200, ReLU; Gaussian sites from the two 200, discrete ones from the 400 (HFVAE, Table 3).
 
     >>> from hatchel.nets.part import Classes
     >>> sum(p.numel() for p in HfvaeMnist().build((1, 28, 28), (2,) * 10 + (Classes(10),)).parameters())
-    402230
+    482430
     """
 
     hidden: tuple[Count, ...] = (400, 200)
     "Sizes of the hidden layers; the last serves the Gaussian sites, the one before it the discrete ones."
+    branches: Literal[1, 2] = 2
+    "Layers of the last size: one for means and one for log-variances, or one that both read, as in version 0.1."
 
     def check(self) -> None:
         _two_layers(self.hidden)
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
         """Features: hidden1, hidden2."""
-        return _branched(shape, self.hidden, widths)
+        return _branched(shape, self.hidden, widths, self.branches)
 
 
 class HfvaeDsprites(Encoder):
-    """FC 1200, FC 1200, FC 400, ReLU; Gaussian sites from the 400, discrete ones from the second 1200 (Table 4).
+    """FC 1200, FC 1200, FC 2x400, ReLU; Gaussian sites from the 400s, discrete ones from the second 1200 (Table 4).
 
     >>> from hatchel.nets.part import Classes
     >>> sum(p.numel() for p in HfvaeDsprites().build((1, 64, 64), (2,) * 10 + (Classes(3),)).parameters())
-    6849623
+    7330023
     """
 
     hidden: tuple[Count, ...] = (1200, 1200, 400)
     "Sizes of the hidden layers; the last serves the Gaussian sites, the one before it the discrete ones."
+    branches: Literal[1, 2] = 2
+    "Layers of the last size: one for means and one for log-variances, or one that both read, as in version 0.1."
 
     def check(self) -> None:
         _two_layers(self.hidden)
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
         """Features: hidden1, hidden2, hidden3."""
-        return _branched(shape, self.hidden, widths)
+        return _branched(shape, self.hidden, widths, self.branches)
 
 
 class HfvaeCeleba(Encoder):
-    """Convolutions 32, 32, 64, 64 with BatchNorm, FC 256; Gaussian sites from the 256, discrete ones from the grid.
+    """Convolutions 32, 32, 64, 64 with BatchNorm, FC 2x256; Gaussian sites from the 256s, discrete ones from the grid.
 
     HFVAE, Table 5. It prints ReLU after the last layer, "FC 2x20"; we use none: a mean must be free to be negative.
     While training, BatchNorm ties the items of a batch together: q(z|x) then depends on the batch, and with several
@@ -68,17 +73,20 @@ class HfvaeCeleba(Encoder):
 
     >>> from hatchel.nets.part import Classes
     >>> sum(p.numel() for p in HfvaeCeleba().build((3, 64, 64), (2,) * 20 + (Classes(3),)).parameters())
-    392363
+    654763
     """
 
     hidden: Count = 256
-    "Size of the fully connected layer that serves the Gaussian sites."
+    "Size of each fully connected layer that serves the Gaussian sites."
+    branches: Literal[1, 2] = 2
+    "Layers of the last size: one for means and one for log-variances, or one that both read, as in version 0.1."
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
         """Features: conv1, ..., hidden1."""
         layers, size = convolutions(shape, CHANNELS, "encoder=hfvae_celeba", batch_norm=True)
-        layers["hidden1"] = nn.Sequential(ToRow(), nn.Linear(size, self.hidden), nn.ReLU(inplace=True))
-        return Branched(layers, (size, self.hidden), widths)
+        units = self.branches * self.hidden
+        layers["hidden1"] = nn.Sequential(ToRow(), nn.Linear(size, units), nn.ReLU(inplace=True))
+        return Branched(layers, (size, units), widths, self.branches == 2)
 
 
 class HfvaeMnistDecoder(Decoder):
@@ -130,9 +138,10 @@ def _two_layers(hidden: tuple[int, ...]) -> None:
         )
 
 
-def _branched(shape: Shape, hidden: tuple[int, ...], widths: tuple[int, ...]) -> nn.Module:
+def _branched(shape: Shape, hidden: tuple[int, ...], widths: tuple[int, ...], branches: int) -> nn.Module:
     size, layers = math.prod(shape), dict[str, nn.Module]()
-    for i, units in enumerate(hidden, 1):
+    sizes = (*hidden[:-1], branches * hidden[-1])
+    for i, units in enumerate(sizes, 1):
         layers[f"hidden{i}"] = nn.Sequential(ToRow(), nn.Linear(size, units), nn.ReLU(inplace=True))
         size = units
-    return Branched(layers, (hidden[-2], hidden[-1]), widths)
+    return Branched(layers, (sizes[-2], sizes[-1]), widths, branches == 2)

@@ -159,7 +159,7 @@ class Stack(nn.Module):
 
 
 class Headed(nn.Module):
-    """A stack whose last layer gives the numbers of every site."""
+    """A stack whose last layer gives the parameters of every site."""
 
     def __init__(self, layers: Mapping[str, nn.Module], head: nn.Module) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class Headed(nn.Module):
         self.head = head
 
     def forward(self, x: Tensor) -> Encoded:
-        """The numbers of q(z|x) and the layers on the way."""
+        """The parameters of q(z|x) and the layers on the way."""
         features = self.stack(x)
         return Encoded(self.head(next(reversed(features.values()), x)), features)
 
@@ -182,6 +182,7 @@ class Branched(nn.Module):
         layers: Mapping[str, nn.Module],
         sizes: tuple[int, int],  # values in the last layer but one, and in the last
         widths: tuple[int, ...],
+        halves: bool = False,  # whether means read half of the last layer, and log-variances the other
     ) -> None:
         super().__init__()
         *trunk, before, last = layers
@@ -191,11 +192,12 @@ class Branched(nn.Module):
         self.stack = Stack({name: layers[name] for name in names})
         self.before, self.last = before, last
         self.side = nn.Sequential(ToRow(), nn.Linear(sizes[0], others)) if others else None
-        self.head = nn.Linear(sizes[1], sum(widths) - others) if others < sum(widths) else None
+        real = tuple(w for w in widths if not isinstance(w, Classes))
+        self.head = (Halves(sizes[1] // 2, real) if halves else nn.Linear(sizes[1], sum(real))) if real else None
         self.register_buffer("index", _order(widths, others), persistent=False)
 
     def forward(self, x: Tensor) -> Encoded:
-        """The numbers of q(z|x), site by site, and the layers on the way."""
+        """The parameters of q(z|x), site by site, and the layers on the way."""
         features = self.stack(x)
         parts: list[Tensor] = []
         if self.side is not None:
@@ -203,6 +205,25 @@ class Branched(nn.Module):
         if self.head is not None:
             parts.append(self.head(features[self.last]))
         return Encoded(torch.cat(parts, 1).index_select(1, self.index), features)
+
+
+class Halves(nn.Module):
+    """Two linear maps of a row's halves: one gives each site's even numbers (means), one its odd ones."""
+
+    index: Tensor
+
+    def __init__(self, size: int, widths: tuple[int, ...]) -> None:
+        super().__init__()
+        odd = [place % 2 for width in widths for place in range(width)]
+        self.mean, self.spread = nn.Linear(size, odd.count(0)), nn.Linear(size, odd.count(1))
+        # Where each number stands when those of the first half come first.
+        places = torch.tensor(odd).argsort(stable=True).argsort()
+        self.register_buffer("index", places, persistent=False)
+
+    def forward(self, row: Tensor) -> Tensor:
+        """(B, 2 size) -> (B, sum(widths))."""
+        first, second = row.chunk(2, 1)
+        return torch.cat([self.mean(first), self.spread(second)], 1).index_select(1, self.index)
 
 
 def _order(widths: tuple[int, ...], others: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""The two families of networks: encoders (data to numbers about z) and decoders (z to numbers about the data)."""
+"""The two families of networks: encoders (data to parameters of q(z|x)) and decoders (z to parameters of p(x|z))."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Shape = tuple[int, ...]
 
 
 class Classes(int):
-    """The width of a discrete site: one number a class. A plain int is that of a site with real coordinates.
+    """The width of a discrete site: one parameter per class. A plain int is that of a site with real coordinates.
 
     >>> sum((2, 2, Classes(2))), isinstance(Classes(2), Classes)
     (6, True)
@@ -25,16 +25,16 @@ class Classes(int):
 class Encoded(NamedTuple):
     """What an encoder's module returns."""
 
-    parameters: Tensor  # (B, sum(widths)), laid out site by site: site 0's numbers first
+    parameters: Tensor  # (B, sum(widths)), laid out site by site: site 0's first
     features: dict[str, Tensor]  # named inner layers, first axis B; empty where an encoder has nothing to show
 
 
 class Encoder(Spec, ABC, family="encoder", home="hatchel.nets"):
-    """Turns data into the numbers that describe q(z|x)."""
+    """Turns data into the parameters of q(z|x)."""
 
     @abstractmethod
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        """A module x (B, *shape) -> Encoded, with `widths[s]` numbers for latent site s.
+        """A module x (B, *shape) -> Encoded, with `widths[s]` parameters for latent site s.
 
         A Gaussian coordinate has width 2, a variable of K classes `Classes(K)`.
         """

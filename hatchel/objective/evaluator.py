@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -20,6 +21,31 @@ generated items from the data's."""
 CriticKey = tuple[Critic, Compared]
 
 
+@dataclass(frozen=True)
+class Samples:
+    """What a critic compares: draws of the joint, and the rows whose parts, permuted apart, are the product's."""
+
+    joint: Tensor  # (B, ...): this rank's
+    source: Tensor  # (B', ...): all ranks'; of items, this rank's, and nothing is permuted
+    widths: tuple[int, ...] = ()
+    """Columns of each part."""
+
+    def product(self, seed: int, step: int, draw: int = 0) -> Tensor:
+        """This rank's draws of the product: every part permuted independently over all ranks' rows."""
+        if not self.widths:
+            return self.source
+        source, stream = self.source, f"permute {draw}" if draw else "permute"
+        draws = torch.rand(len(self.widths), source.shape[0], generator=generator(seed, stream, step))
+        order = own_rows(draws.argsort(1).T).to(source.device)  # (B, parts)
+        if len(self.widths) == 2:  # whole rows of wide features, rather than an index for each of their numbers
+            return torch.cat([part[o] for part, o in zip(source.split(self.widths, 1), order.T, strict=True)], 1)
+        return source.gather(0, order.repeat_interleave(torch.tensor(self.widths, device=order.device), 1))
+
+    def detached(self) -> Samples:
+        """Without gradient."""
+        return Samples(self.joint.detach(), self.source.detach(), self.widths)
+
+
 class Evaluator:
     """A memo over one trace: the densities are computed for all wanted blocks in one pass, a critic is read once."""
 
@@ -32,7 +58,7 @@ class Evaluator:
         self._log_q: dict[tuple[Density, Block], Tensor] = {}
         self._ratios: dict[CriticKey, Tensor] = {}
         self._layers: dict[tuple[str, int | None, bool, int], Tensor] = {}
-        self._samples: dict[CriticKey, tuple[Tensor, Tensor]] = {}
+        self._samples: dict[CriticKey, tuple[Samples, Tensor]] = {}
 
     def log_q(self, by: Density, block: Block) -> Tensor:
         """log q(z_block) at this rank's codes: (B,)."""
@@ -62,42 +88,44 @@ class Evaluator:
         """What each critic that was read minimises: no gradient can leak into the encoder."""
         return {key: self.critic_loss(*key) for key in self._samples if key not in inactive}
 
+    def compared(self, inactive: Collection[CriticKey] = ()) -> dict[CriticKey, tuple[Samples, Tensor]]:
+        """What each critic was shown and what it read, without gradient."""
+        kept = [key for key in self._ratios if key not in inactive]
+        return {key: (self._samples[key][0].detached(), self._ratios[key].detach()) for key in kept}
+
     def critic_loss(self, by: Critic, compared: Compared) -> Tensor:
         """What one critic minimises, on detached samples."""
-        joint, product = self._sampled(by, compared)
-        return self._critics[by, compared].loss(joint.detach(), product.detach())
+        samples, product = self._sampled(by, compared)
+        return self._critics[by, compared].loss(samples.joint.detach(), product.detach())
 
     def _read(self, by: Critic, compared: Compared) -> Tensor:
         module = self._critics[by, compared]
         # Detached copies of the critic's parameters: the model's loss cannot teach the critic.
         frozen = {name: p.detach() for name, p in module.named_parameters()}
-        result = functional_call(module, frozen, self._sampled(by, compared))
+        samples, product = self._sampled(by, compared)
+        result = functional_call(module, frozen, (samples.joint, product))
         assert isinstance(result, Tensor)
         return result
 
-    def _sampled(self, by: Critic, compared: Compared) -> tuple[Tensor, Tensor]:
-        """The joint's samples and the product's, drawn once."""
-        key = (by, compared)
+    def _sampled(self, by: Critic, compared: Compared) -> tuple[Samples, Tensor]:
+        """The samples and the product's draws of them, had once."""
+        key, batch = (by, compared), self._trace.batch
         if key not in self._samples:
-            self._samples[key] = self._items() if isinstance(compared, Items) else self._joint(by, compared)
+            items = isinstance(compared, Items)
+            samples = Samples(self._trace.generated.x, batch.x) if items else self._joint(by, compared)
+            self._samples[key] = samples, samples.product(batch.seed, batch.step)
         return self._samples[key]
 
-    def _items(self) -> tuple[Tensor, Tensor]:
-        return self._trace.generated.x, self._trace.batch.x
-
-    def _joint(self, by: Critic, compared: Partition | Pairs) -> tuple[Tensor, Tensor]:
-        """The joint's samples, and the product's."""
+    def _joint(self, by: Critic, compared: Partition | Pairs) -> Samples:
         t = self._trace
         if isinstance(compared, Pairs):
             parts = [self._members(compared, name) for name in (compared.left, compared.right)]
-            joint, widths = torch.cat(parts, 1), [part.shape[1] for part in parts]
-            source = joint
-        else:
-            union = tuple(s for block in compared for s in block)
-            columns = t.q.layout.columns(union)
-            joint, source = t.z[:, columns], by.product_source(t)[:, columns]
-            widths = [len(t.q.layout.columns(block)) for block in compared]
-        return joint, self._product(gather(joint) if by.differentiates_product else source, widths)
+            joint, widths = torch.cat(parts, 1), tuple(part.shape[1] for part in parts)
+            return Samples(joint, gather(joint), widths)
+        columns = t.q.layout.columns(tuple(s for block in compared for s in block))
+        joint = t.z[:, columns]
+        source = gather(joint) if by.differentiates_product else by.product_source(t)[:, columns]
+        return Samples(joint, source, tuple(len(t.q.layout.columns(block)) for block in compared))
 
     def _members(self, pairs: Pairs, name: str) -> Tensor:
         # Once for all terms, so that the backward pass spreads a map's gradient over space once.
@@ -106,12 +134,3 @@ class Evaluator:
             t = self._trace
             self._layers[key] = pairs.members(name, t.q.layout, t.z, t.features).flatten(1)
         return self._layers[key]
-
-    def _product(self, source: Tensor, widths: list[int]) -> Tensor:
-        """Every part permuted independently over the batch of all ranks; this rank's rows of the result."""
-        t, rows = self._trace, source.shape[0]
-        draws = torch.rand(len(widths), rows, generator=generator(t.batch.seed, "permute", t.batch.step))
-        order = own_rows(draws.argsort(1).T).to(source.device)  # (B, parts)
-        if len(widths) == 2:  # whole rows of wide features, rather than an index for each of their numbers
-            return torch.cat([part[o] for part, o in zip(source.split(widths, 1), order.T, strict=True)], 1)
-        return source.gather(0, order.repeat_interleave(torch.tensor(widths, device=order.device), 1))

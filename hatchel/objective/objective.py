@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -21,7 +21,8 @@ from hatchel.core.spec import Spec
 from hatchel.latents.layout import LAYERED, Layout, Partition
 from hatchel.nets.part import Shape
 from hatchel.objective.estimators.estimator import Critic, CriticModule, Density, Estimator, Items, Pairs
-from hatchel.objective.evaluator import Compared, CriticKey, Evaluator
+from hatchel.objective.evaluator import Compared, CriticKey, Evaluator, Samples
+from hatchel.objective.independent import Reading, independent_reading
 from hatchel.objective.term import Term
 from hatchel.objective.trace import Trace
 from hatchel.objective.weights import Constant, Weight
@@ -43,9 +44,10 @@ class Weighted(Spec):
         return cls(value) if isinstance(value, Term) else super().coerce(value)
 
 
-def formula(terms: Mapping[str, Weighted]) -> str:
-    """The objective as one writes it down."""
-    parts = [w.weight.formula(w.term.symbol()) for w in terms.values()]
+def formula(terms: Mapping[str, Weighted], factors: Mapping[str, str] | None = None) -> str:
+    """The objective as one writes it down; `factors` are what some terms enter with beside their weights."""
+    before = factors or {}
+    parts = [w.weight.formula(f"{before.get(name, '')}{w.term.symbol()}") for name, w in terms.items()]
     return " + ".join(parts).replace("+ -", "- ")
 
 
@@ -61,17 +63,49 @@ class Loss:
     """Each term's unweighted mean over the batch, detached."""
     critics: dict[str, Tensor]
     """Each critic's own loss, detached; 0 where no active term reads it."""
+    readings: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+    """Each active critic's estimate, its mean over the batch, detached."""
+    samples: dict[str, Samples] = field(default_factory=dict[str, Samples])
+    """What each active critic was shown, detached."""
+
+
+def added_up(losses: Sequence[Loss]) -> Loss:
+    """The sum of the losses of several levels; the terms and critics are their means, those of a level alike."""
+
+    def means(parts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+        names = dict.fromkeys(name for part in parts for name in part)
+        return {k: torch.stack([part[k] for part in parts if k in part]).mean() for k in names}
+
+    return Loss(
+        total=torch.stack([loss.total for loss in losses]).sum(),
+        objective=torch.stack([loss.objective for loss in losses]).sum(),
+        terms=means([loss.terms for loss in losses]),
+        critics=means([loss.critics for loss in losses]),
+        readings=means([loss.readings for loss in losses]),
+        samples={name: samples for loss in reversed(losses) for name, samples in loss.samples.items()},
+    )
 
 
 class Objective(nn.Module):
     """The running form of a dictionary of weighted terms; owns the critics' networks and the controllers' states."""
 
     def __init__(
-        self, terms: Mapping[str, Weighted], layout: Layout, features: Features | None = None, shape: Shape = (1,)
+        self,
+        terms: Mapping[str, Weighted],
+        layout: Layout,
+        features: Features | None = None,
+        shape: Shape = (1,),
+        factors: Mapping[str, float] | None = None,
     ) -> None:
-        """`layout`: of the latent; `features`: of the encoder; `shape`: of an item of the data."""
+        """`layout`: of the latent; `features`: of the encoder; `shape`: of an item of the data.
+
+        `factors`: what some terms, by name, enter the loss with beside their weights.
+        """
         super().__init__()
         self.terms = dict(terms)
+        self._factors = dict.fromkeys(terms, 1.0) | dict(factors or {})
+        self.independent: dict[str, Reading] = {}
+        """For each critic that has one: the same quantity without a network."""
         self._wanted: dict[Estimator, Partition] = {}
         self._keys: dict[CriticKey, str] = {}
         self._readers: dict[CriticKey, list[Weight]] = {}
@@ -101,8 +135,11 @@ class Objective(nn.Module):
                     self._keys[by, compared] = label
                     try:
                         self.critics[label] = _network(by, compared, layout, features, shape)
+                        reading = independent_reading(compared, layout, features)
                     except HatchelError as error:
                         raise HatchelError(f"objective.{name}: {error}") from None
+                    if reading is not None:
+                        self.independent[label] = reading
 
     @property
     def needs(self) -> frozenset[str]:
@@ -111,29 +148,38 @@ class Objective(nn.Module):
         return frozenset[str]().union(*every)
 
     def forward(self, t: Trace) -> Loss:
-        """All terms from one trace, each estimator asked once."""
-        critics: dict[CriticKey, CriticModule] = {}
-        for key, label in self._keys.items():
-            module = self.critics[label]
-            assert isinstance(module, CriticModule)
-            critics[key] = module
+        critics = {key: self._critic(label) for key, label in self._keys.items()}
         evaluator = Evaluator(t, self._wanted, critics)
         values = {name: mean(entry.term.value(t, evaluator)) for name, entry in self.terms.items()}
         total = torch.stack(
             [
-                entry.weight.at_level(t.level).apply(values[name], t.batch.step, self.get_buffer(f"state_{name}"))
+                self._factors[name]
+                * entry.weight.at_level(t.level).apply(values[name], t.batch.step, self.get_buffer(f"state_{name}"))
                 for name, entry in self.terms.items()
             ]
         ).sum()
         inactive = {key for key, weights in self._readers.items() if all(w.inactive(t.level) for w in weights)}
         losses = {self._keys[key]: mean(loss) for key, loss in evaluator.critic_losses(inactive).items()}
         losses |= {self._keys[key]: _zero_loss(critics[key]) for key in inactive}
+        compared = evaluator.compared(inactive)
         return Loss(
             total=total + sum(losses.values()),
             objective=total.detach(),
             terms={name: value.detach() for name, value in values.items()},
             critics={name: loss.detach() for name, loss in losses.items()},
+            readings={self._keys[key]: mean(ratio) for key, (_, ratio) in compared.items()},
+            samples={self._keys[key]: samples for key, (samples, _) in compared.items()},
         )
+
+    def critic_loss(self, samples: Mapping[str, Samples], seed: int, step: int, draw: int) -> Tensor:
+        """What these critics minimise on samples they were shown, the product's drawn for the `draw`-th time."""
+        losses = [self._critic(name).loss(s.joint, s.product(seed, step, draw)) for name, s in samples.items()]
+        return torch.stack([mean(loss) for loss in losses]).sum()
+
+    def _critic(self, label: str) -> CriticModule:
+        module = self.critics[label]
+        assert isinstance(module, CriticModule)
+        return module
 
 
 def _zero_loss(critic: CriticModule) -> Tensor:

@@ -12,7 +12,7 @@ from hatchel.data.factors import Factor, FactorSpace
 from hatchel.latents.layout import Site, plain_layout
 from hatchel.metrics import information as counting
 from hatchel.metrics.information import Float, squared_correlations
-from hatchel.metrics.intervals import percentile_interval
+from hatchel.metrics.metric import percentile_interval
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 

@@ -1,4 +1,4 @@
-"""HFVAE (Esmaeili et al. 2019): scores on dSprites, and every objective as weights on the same terms."""
+"""HFVAE (Esmaeili et al. 2019): scores on dSprites, what each term does, and every objective as weights on terms."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation
 from hatchel.objective.terms.elbo import Reconstruction
 from hatchel.objective.trace import Batch
 from hatchel.studies.common import Budget, budget, sprites
-from hatchel.study.claims import Claim, higher
-from hatchel.study.frame import Frame, select, wide
+from hatchel.studies.tasks.removed import Removed
+from hatchel.study.claims import Claim, higher, lower
+from hatchel.study.frame import Frame, select, tasks, wide
 from hatchel.study.grid import Grid, Scale, axis, metrics
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
@@ -68,6 +69,72 @@ register(Study(
         Column("reconstruction", "reconstruction (nats)", digits=2),
     ),
     claims=scores_claims,
+))  # fmt: skip
+
+REMOVED = ("none", "① log p(x|z)/p(x)", "② I(x;z)", "③ KL(q(x)||p(x))", "④ KL(q(z)||p(z))")
+"""The terms of Fig. 2, by number."""
+
+
+def terms_grid(scale: Scale) -> Grid:
+    """The whole bound, and each term removed."""
+    size = {"steps": 3, "copies": 2} if scale == "smoke" else {}
+    cases = [Case({"removed": label}, Removed(0, number, **size)) for number, label in enumerate(REMOVED)]
+    note = "16 points on a circle, z in the plane (ours: the paper does not say what its figure was made from)"
+    return Grid(tuple(cases), 1 if scale == "smoke" else 5, note)
+
+
+def terms_claims(frame: Frame) -> list[Claim]:
+    """The figure's caption, in its words, each against the whole bound."""
+    whole = select(frame, removed=REMOVED[0])
+    claims = (
+        (1, lower, "each x is mapped to the prior (I(x;z) falls)", "information"),
+        (2, lower, "each x is mapped to a smaller region in z space (width of q(z|x))", "width"),
+        (3, lower, "p(x) no longer has to match q(x) (log p(x) of the data falls)", "log_evidence"),
+        (4, higher, "q(z) no longer has to match p(z) (KL(q(z)||p(z)) grows)", "aggregate_kl"),
+    )
+    return [
+        against(f"Removing {REMOVED[n]}: {text}.", select(frame, removed=REMOVED[n]), whole, value)
+        for n, against, text, value in claims
+    ]
+
+
+def terms_figures(frame: Frame) -> dict[str, Any]:
+    """The posteriors in the plane of z, of the first seed; a circle at two standard deviations of the prior."""
+    from matplotlib.patches import Ellipse
+
+    from hatchel.report.style import INK
+    from hatchel.study.figures import COLOURS, grid_of
+
+    first = tasks(frame[frame["seed"] == 0])
+    panels = {f"{r['removed']} removed" if r["removed"] != "none" else "all terms": r["details"]
+              for _, r in first.iterrows()}  # fmt: skip
+
+    def posteriors(axes: Any, details: Any) -> None:
+        axes.add_patch(Ellipse((0, 0), 4, 4, fill=False, edgecolor=INK, linestyle=":"))
+        for i, (mean, std) in enumerate(zip(details["mean"], details["std"], strict=True)):
+            colour = COLOURS[i % len(COLOURS)]
+            axes.add_patch(Ellipse(mean, 4 * std[0], 4 * std[1], facecolor=colour, edgecolor=colour, alpha=0.4))
+        axes.autoscale_view()
+        axes.set_aspect("equal", adjustable="datalim")
+
+    return {"q(z|x) of each point": grid_of(panels, posteriors, across=5, height=2.2, width=10.0)} if panels else {}
+
+
+TERM_COLUMNS = (
+    Column("information", "I(x;z)", digits=2),
+    Column("aggregate_kl", "KL(q(z)||p(z))", digits=2),
+    Column("log_evidence", "log p(x)", digits=2),
+    Column("reconstruction", "-log p(x|z)", digits=2),
+    Column("width", "width of q(z|x)"),
+)
+register(Study(
+    name="hfvae-terms",
+    about="The lower bound of a few points in the plane, with each of the four terms of its decomposition removed.",
+    paper="Esmaeili et al. 2019, Figs. 2, 3",
+    grid=terms_grid,
+    tables=lambda frame: [table("Nats a point, and the width of a posterior", frame, ("removed",), TERM_COLUMNS)],
+    figures=terms_figures,
+    claims=terms_claims,
 ))  # fmt: skip
 
 BY = Stratified()

@@ -77,7 +77,7 @@ def every(text: str, found: Mapping[str, Claim]) -> Claim:
 
 
 def inside(text: str, values: Sequence[float], low: float, high: float) -> Claim:
-    """The mean of one number a seed lies between two limits, with all of its interval; or outside with all of it."""
+    """The mean of one number per seed lies between two limits, with all of its interval; or outside with all of it."""
     if not values:
         return Claim(text, None, NOTHING)
     count = f"{len(values)} seed{'s' if len(values) > 1 else ''}"

@@ -69,7 +69,7 @@ def boxes(
 
 
 def scatter(frame: Frame, x: str, y: str, by: str, headings: tuple[str, str] | None = None) -> Figure:
-    """One value against another, a dot a cell, a colour a label."""
+    """One value against another, a dot per task, a colour per label."""
     found = groups(frame, by)
     figure = new_figure(_height(len(found)))
     axes = bare(figure.subplots(), grid="both")
@@ -128,7 +128,7 @@ def lines(
 
 
 def curves(frame: Frame, value: str, by: str, heading: str = "") -> Figure:
-    """A value over training, from the cells' snapshots: the mean over seeds, its range as a band."""
+    """A value over training, from the tasks' snapshots: the mean over seeds, its range as a band."""
     found = groups(frame, by)
     figure = new_figure(_height(len(found)))
     axes = bare(figure.subplots(), grid="both")

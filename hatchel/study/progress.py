@@ -8,26 +8,13 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from hatchel.core.progress import duration
+
 if TYPE_CHECKING:
     from hatchel.study.runner import Tally
 
 EVERY = 60.0
 """Seconds between two lines where stderr is not a terminal."""
-
-
-def duration(seconds: float) -> str:
-    """In words.
-
-    >>> duration(7.4), duration(300), duration(5400), duration(200_000)
-    ('7 s', '5 min', '1 h 30 min', '2 d 7 h')
-    """
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, rest = divmod(minutes, 60)
-    return f"{hours} h {rest} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
 
 
 def status_line(tally: Tally, elapsed: float) -> str:

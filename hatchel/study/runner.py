@@ -12,9 +12,9 @@ from queue import Empty, SimpleQueue
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import claimed
+from hatchel.core.progress import duration
 from hatchel.core.spec import to_dict
 from hatchel.study.engines.engine import Engine
-from hatchel.study.progress import duration
 from hatchel.study.store import Store
 from hatchel.study.task import Task
 from hatchel.study.worker import CRASHES, Outcome, perform
@@ -80,7 +80,7 @@ class Forecast:
 
 
 def forecast(tasks: Sequence[Task], store: Store, engine: Engine) -> Forecast:
-    """How long the tasks that are left will take, as far as the store can tell; the first ones tell the rest."""
+    """How long the tasks that are left will take, estimated from those that are done."""
     alike: dict[str, list[str]] = {}
     for digest, task in {task.digest(): task for task in tasks}.items():
         alike.setdefault(task.with_fields(seed=0).digest(), []).append(digest)

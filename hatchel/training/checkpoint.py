@@ -22,6 +22,7 @@ from hatchel.training.spec import RunSpec
 
 FORMAT = 1
 """Of a run folder. A newer one is refused by name rather than misread."""
+WINDOWS = "windows.safetensors"
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,13 @@ def save(
     system: nn.Module,
     optimizer: torch.optim.Optimizer | None,
     meter: Mapping[str, Any] | None = None,
+    windows: Mapping[str, Tensor] | None = None,
     keep: int = 2,
 ) -> Path:
     """Write RUN/checkpoints/step-N after N steps; older ones beyond the last few are removed.
 
-    `meter` is what has been summed up since the last event, for the one that comes after a resume.
+    `meter` is what has been summed up since the last event, for the one that comes after a resume, and `windows` are
+    the recent samples that its independent readings need.
     """
     target = folder / "checkpoints" / f"step-{step:09d}"
     if target.exists():
@@ -98,6 +101,8 @@ def save(
             save_file(weights, str(draft / "model.safetensors"))
             if optimizer is not None:
                 save_file(_flat(optimizer), str(draft / "training.safetensors"))
+            if windows:
+                save_file({k: v.contiguous().cpu() for k, v in windows.items()}, str(draft / WINDOWS))
             write_json(draft / "state.json", {"format": FORMAT, "step": step, "meter": meter or {}})
     except (OSError, SafetensorError) as error:
         kept = checkpoints(folder)
@@ -112,6 +117,12 @@ def metered(folder: Path, step: int) -> dict[str, Any]:
     """What the checkpoint of a step has of the meter; nothing in those written before there was one."""
     found = read_json(folder / "checkpoints" / f"step-{step:09d}" / "state.json").get("meter", {})
     return cast(dict[str, Any], found)
+
+
+def stored_windows(folder: Path, step: int) -> dict[str, Tensor]:
+    """The recent samples of each critic that the checkpoint of a step has; nothing in those of 0.1."""
+    path = folder / "checkpoints" / f"step-{step:09d}" / WINDOWS
+    return _guarded(path, lambda p: load_file(str(p))) if path.exists() else {}
 
 
 def restore(folder: Path, system: nn.Module, optimizer: torch.optim.Optimizer | None = None) -> int:

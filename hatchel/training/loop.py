@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
@@ -19,12 +20,14 @@ from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
 from hatchel.core.memory import keep_memory
 from hatchel.core.progress import TrainingBar
+from hatchel.objective.independent import blind_critics
 from hatchel.objective.objective import Loss
-from hatchel.training.checkpoint import Description, checkpoints, metered, restore, save
-from hatchel.training.events import Events
+from hatchel.training.checkpoint import Description, checkpoints, metered, restore, save, stored_windows
+from hatchel.training.events import Events, read_events
 from hatchel.training.model import System
 from hatchel.training.order import Batches
-from hatchel.training.spec import Adam, RunSpec
+from hatchel.training.spec import Adam, CriticAdam, RunSpec
+from hatchel.training.windows import Windows
 
 DIVERGED = 1e9
 """Nats per item: no image set comes near it, and float32 has lost the units digit of the terms by then."""
@@ -64,12 +67,13 @@ def processes(device: torch.device) -> Generator[None]:
 def make_optimizer(system: System, spec: RunSpec, device: torch.device) -> torch.optim.Adam:
     """One Adam for all; the critics are a group with settings of their own."""
 
-    def group(parameters: Iterator[torch.nn.Parameter], adam: Adam) -> dict[str, Any]:
-        return {"params": list(parameters), "lr": adam.lr, "betas": (adam.beta1, adam.beta2), "eps": adam.eps}
+    def group(parameters: Iterator[torch.nn.Parameter], adam: Adam | CriticAdam) -> dict[str, Any]:
+        lr = spec.optimizer.lr if adam.lr is None else adam.lr
+        return {"params": list(parameters), "lr": lr, "betas": (adam.beta1, adam.beta2), "eps": adam.eps}
 
     groups = [
         group(system.model.parameters(), spec.optimizer),
-        group(system.objective.parameters(), spec.critic_optimizer or spec.optimizer),
+        group(system.objective.parameters(), spec.critic_optimizer),
     ]
     return torch.optim.Adam([g for g in groups if g["params"]], fused=device.type in ("cpu", "cuda"))
 
@@ -96,11 +100,14 @@ def fit(
     first = distributed.rank() == 0
     events = Events(folder, start, spec.tensorboard) if first else None
     meter = _Meter(metered(folder, start) if start else {})
+    windows = Windows(system.objective.independent, stored_windows(folder, start) if start else {})
     try:
         with TrainingBar(spec.name, start, spec.steps, spec.batch_size, progress and first) as bar, _signals() as stop:
             for step in range(start, spec.steps):
                 loss = step_of(step)
                 meter.add(loss)
+                if first:
+                    windows.add(loss.samples)
                 done = step + 1
                 due = done % spec.log_every == 0 or done == spec.steps
                 if due or device.type == "cpu":
@@ -110,16 +117,19 @@ def fit(
                     values = meter.read()
                     bar.update(done, {k.removeprefix("term/"): v for k, v in values.items() if k.startswith("term/")})
                     if events is not None:
-                        events.write(done, values)
+                        events.write(done, values | windows.read())
                 elif done % 10 == 0:
                     bar.advance_to(done)
                 if first and (done % spec.checkpoint_every == 0 or done == spec.steps or stop()):
-                    save(folder, done, system, optimizer, meter.state(), spec.keep_checkpoints)
+                    state = meter.state(), windows.state()
+                    save(folder, done, system, optimizer, *state, spec.keep_checkpoints)
                 if stop() and done < spec.steps:
                     raise Stopped(f"stopped at step {done}, saved; go on with: hatchel train {folder} --resume")
     finally:
         if events is not None:
             events.close()
+    if first and progress and (blind := blind_critics(read_events(folder))):
+        print(f"{spec.name}: {'; '.join(blind)}", file=sys.stderr)
 
 
 def _stepper(
@@ -142,6 +152,14 @@ def _stepper(
         scaler.scale(loss.total).backward()
         scaler.step(optimizer)
         scaler.update()
+        for draw in range(1, spec.critic_updates if loss.samples else 1):
+            with torch.autocast(device.type, dtype, enabled=spec.precision != "float32"):
+                lesson = system.objective.critic_loss(loss.samples, spec.seed, step, draw)
+            optimizer.zero_grad(set_to_none=True)  # without a gradient the model's weights stay as they are
+            scaler.scale(lesson).backward()
+            distributed.average_gradients(system.objective.parameters())
+            scaler.step(optimizer)
+            scaler.update()
         return loss
 
     return step_of
@@ -153,24 +171,29 @@ class _Meter:
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._sums: dict[str, Tensor] = {k: torch.tensor(v) for k, v in state.get("sums", {}).items()}
         self._count = int(state.get("count", 0))
+        self._counts: dict[str, int] = state.get("counts", dict.fromkeys(self._sums, self._count))
         self._since = time.perf_counter() - float(state.get("seconds", 0.0))
 
     def state(self) -> dict[str, Any]:
         """As JSON, for a checkpoint between two events."""
         sums = {name: float(total) for name, total in self._sums.items()}
-        return {"sums": sums, "count": self._count, "seconds": time.perf_counter() - self._since} if sums else {}
+        counts = {"count": self._count, "counts": self._counts}
+        return {"sums": sums, **counts, "seconds": time.perf_counter() - self._since} if sums else {}
 
     def add(self, loss: Loss) -> None:
         parts = {"loss": loss.objective}
         parts |= {f"term/{k}": v for k, v in loss.terms.items()} | {f"critic/{k}": v for k, v in loss.critics.items()}
+        parts |= {f"reading/{k}": v for k, v in loss.readings.items()}
         for name, value in parts.items():
             self._sums[name] = value + self._sums[name].to(value) if name in self._sums else value.clone()
+            # A critic that rests at a level reads nothing there.
+            self._counts[name] = self._counts.get(name, 0) + 1
         self._count += 1
 
     def read(self) -> dict[str, float]:
-        values = {name: float(total) / self._count for name, total in self._sums.items()}
+        values = {name: float(total) / self._counts[name] for name, total in self._sums.items()}
         values["seconds_per_step"] = (time.perf_counter() - self._since) / self._count
-        self._sums, self._count, self._since = {}, 0, time.perf_counter()
+        self._sums, self._counts, self._count, self._since = {}, {}, 0, time.perf_counter()
         return values
 
 

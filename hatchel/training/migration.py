@@ -9,12 +9,14 @@ def migrated(spec: dict[str, Any]) -> dict[str, Any]:
     """A stored spec in the fields of this version.
 
     0.1 had RecurD's encoder in the literal reading alone, its decoder with a linear layer to the 4x4 map, and pairs of
-    features as they are, named m2, m3, ... for what encoders read, of which those inside a layer counted twice.
+    features as they are, named m2, m3, ... for what encoders read, of which those inside a layer counted twice. The
+    encoders of HFVAE had one last layer for means and log-variances.
     """
     spec = dict(spec)
     for name, kind, said in (
         ("encoder", "recursive", {"reading": "literal"}),
         ("decoder", "recurd0_decoder", {"first": "linear"}),
+        *(("encoder", f"hfvae_{data}", {"branches": 1}) for data in ("mnist", "dsprites", "celeba")),
     ):
         if (spec.get(name) or {}).get("kind") == kind:
             spec[name] = {**said, **spec[name]}

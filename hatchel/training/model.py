@@ -15,7 +15,7 @@ from hatchel.latents.likelihoods import Likelihood, LikelihoodModule
 from hatchel.latents.posterior import Posterior
 from hatchel.latents.prior import Prior
 from hatchel.nets.part import Decoder, Encoded, Encoder, Shape
-from hatchel.objective.objective import Loss, Objective
+from hatchel.objective.objective import Loss, Objective, added_up
 from hatchel.objective.trace import Batch, Generated, Trace
 
 
@@ -42,9 +42,12 @@ class Model(nn.Module):
         self.decoder = decoder.build(latent.decoder_width, shape)
         self.likelihood = likelihood.build()
 
-    def encode(self, x: Tensor, step: int | None = None, level: int = 0) -> tuple[Posterior, Encoded]:
+    def encode(
+        self, x: Tensor, step: int | None = None, level: int = 0, encoded: Encoded | None = None
+    ) -> tuple[Posterior, Encoded]:
         """q(z|x) at a level of the latent, and what the encoder showed on the way; no step: as after training."""
-        encoded: Encoded = self.encoder(x)
+        encoded = self.encoder(x) if encoded is None else encoded
+        assert encoded is not None
         q = self.latent.posterior(encoded.parameters, step, level)
         return self.latent.refine(q, lambda z: self._log_px(z, x, level), step), encoded
 
@@ -61,10 +64,18 @@ class Model(nn.Module):
         return self.likelihood.log_prob(self.decoder(self.latent.decoder_input(z, level)), x)
 
     def forward(self, batch: Batch) -> Trace:
-        """One draw for each input."""
-        level = self.latent.draw_level(batch.seed, batch.step)
-        q, encoded = self.encode(batch.x, batch.step, level)
-        z = q.rsample(generator(batch.seed, "noise", batch.step))
+        return self.traces(batch)[0]
+
+    def traces(self, batch: Batch) -> list[Trace]:
+        """The same at each of its levels."""
+        levels = self.latent.train_levels(batch.seed, batch.step)
+        encoded = self.encoder(batch.x)
+        streams = ["noise"] if len(levels) == 1 else [f"noise {level}" for level in levels]
+        return [self._trace(batch, encoded, *pair) for pair in zip(levels, streams, strict=True)]
+
+    def _trace(self, batch: Batch, encoded: Encoded, level: int, stream: str) -> Trace:
+        q, _ = self.encode(batch.x, batch.step, level, encoded)
+        z = q.rsample(generator(batch.seed, stream, batch.step))
         p = self.latent.prior_at(batch.step)
         return Trace(
             batch,
@@ -102,5 +113,5 @@ class System(nn.Module):
         self.objective = objective
 
     def forward(self, batch: Batch) -> Loss:
-        """The loss of one batch."""
-        return self.objective(self.model(batch))
+        losses: list[Loss] = [self.objective(trace) for trace in self.model.traces(batch)]
+        return losses[0] if len(losses) == 1 else added_up(losses)

@@ -9,7 +9,7 @@ import torch
 from annotated_types import Ge
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.spec import Count, Positive, Share, Spec, local
+from hatchel.core.spec import Count, Positive, Share, Spec, added, local
 from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
 from hatchel.latents.diagonal import Diagonal
@@ -19,6 +19,7 @@ from hatchel.nets.conv import Conv, Deconv
 from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.nets.part import Decoder, Encoder, Shape, feature_shapes
 from hatchel.objective.objective import Objective, Weighted, formula
+from hatchel.objective.terms.elbo import Reconstruction
 from hatchel.training.model import Model, System
 
 
@@ -30,6 +31,19 @@ class Adam(Spec):
     beta1: Share = 0.9
     """Decay of the mean of the gradient."""
     beta2: Share = 0.999
+    """Decay of the mean of its square."""
+    eps: Positive = 1e-8
+    """Keeps the division finite."""
+
+
+class CriticAdam(Spec):
+    """Adam for critics, with the betas of FactorVAE's discriminator (Kim & Mnih 2018, appendix A)."""
+
+    lr: Positive | None = None
+    """Step size; left out: the model's. A critic slower than the model does not see what it is to penalise."""
+    beta1: Share = 0.5
+    """Decay of the mean of the gradient."""
+    beta2: Share = 0.9
     """Decay of the mean of its square."""
     eps: Positive = 1e-8
     """Keeps the division finite."""
@@ -62,8 +76,14 @@ class RunSpec(Spec):
     """How many of the training items may show their factors to semi-supervised terms."""
     optimizer: Adam = Adam()
     """For encoder and decoder."""
-    critic_optimizer: Adam | None = Adam(lr=1e-4, beta1=0.5, beta2=0.9)
-    """For discriminators and MINE networks, as in FactorVAE; null: the same as for encoder and decoder."""
+    critic_optimizer: CriticAdam = CriticAdam()
+    """For discriminators and MINE networks."""
+    critic_updates: Count = added(default=1)
+    """Updates of each critic for one of the model; those after the first are on the same batch, permuted afresh."""
+    reconstruction_scale: Literal["printed", "64px"] = added(default="printed")
+    """`64px` (ours): below 64 pixels the reconstruction enters the loss times (64 / size)^2, so that the weights of
+    papers that train at 64 pixels mean what they mean there; `printed`: as it is, with weights (64 / size)^2 as strong.
+    """
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
     """Of the forward pass (automatic mixed precision)."""
     compile: bool = local(default=False)
@@ -91,7 +111,13 @@ class RunSpec(Spec):
 
     def formula(self) -> str:
         """The objective as one writes it down."""
-        return formula(self.objective)
+        return formula(self.objective, dict.fromkeys(self._rescaled(), "(64/size)^2*"))
+
+    def _rescaled(self) -> list[str]:
+        """The terms to which `reconstruction_scale` applies."""
+        if self.reconstruction_scale == "printed":
+            return []
+        return [name for name, entry in self.objective.items() if isinstance(entry.term, Reconstruction)]
 
     def fit_to(self, data: Dataset) -> RunSpec:
         """With every part that was left out chosen to fit the data."""
@@ -115,8 +141,6 @@ class RunSpec(Spec):
             torch.manual_seed(self.seed)
             model = Model(self.encoder, self.latent, self.decoder, self.likelihood, shape)
             features = feature_shapes(model.encoder, shape)
-            return System(model, Objective(self.objective, self.latent.layout, features, shape))
-
-
-# The same under their names of 0.1, until the last caller is gone.
-resolved, fitted, build = RunSpec.fit_to, RunSpec.fit_to_shape, RunSpec.build
+            factor = (64 / min(64, shape[-1])) ** 2 if len(shape) == 3 else 1.0
+            factors = dict.fromkeys(self._rescaled(), factor)
+            return System(model, Objective(self.objective, self.latent.layout, features, shape, factors))

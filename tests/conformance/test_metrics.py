@@ -138,7 +138,7 @@ def test_the_spec_goes_to_json_and_back_and_explains_every_option(kind):
 
 @every_metric
 def test_the_name_is_a_function_even_after_its_file_was_imported(kind):
-    importlib.import_module(f"hatchel.metrics._{kind}")
+    importlib.import_module(Metric.members()[kind].__module__)
     function = getattr(hatchel.metrics, kind)
     assert inspect.isfunction(function)
     assert inspect.signature(function).return_annotation in ("Score", hatchel.metrics.Score)

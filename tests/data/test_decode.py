@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import threading
+
 import numpy as np
 import pytest
 import torch
 
-from hatchel.data import dsprites, dsprites_render
+from hatchel.data import decode, dsprites, dsprites_render
 from hatchel.data.dataset import Dataset
-from hatchel.data.decode import Decode, LazyArray, UnpackBits, halved
+from hatchel.data.decode import Decode, LazyArray, UnpackBits, halved, in_chunks
 
 RNG = np.random.default_rng(0)
 SOME = RNG.integers(0, 40, 17)
@@ -86,3 +89,51 @@ def test_rows_stay_as_they_are() -> None:
         np.testing.assert_array_equal(ds.reader(device)(torch.from_numpy(SOME)).numpy(), rows[SOME])
     np.testing.assert_array_equal(ds.items(SOME), rows[SOME])
     assert Decode().shape((5,)) == ds.shape == (5,)
+
+
+@pytest.fixture(params=[1, 3])
+def count(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(decode, "_threads", lambda: request.param)
+    return request.param
+
+
+def covered(n: int, step: int) -> np.ndarray:
+    seen = np.zeros(n, dtype=int)
+
+    def work(start: int, stop: int) -> None:
+        assert 0 < stop - start <= step
+        seen[start:stop] += 1
+
+    in_chunks(work, n, step)
+    return seen
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 512, 1000])
+def test_everything_once(count: int, n: int) -> None:
+    assert (covered(n, 64) == 1).all()
+
+
+def test_errors_come_back(count: int) -> None:
+    def fail(start: int, stop: int) -> None:
+        if stop == 1000:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        in_chunks(fail, 1000, 10)
+
+
+def test_from_another_thread_and_after_a_fork(count: int) -> None:
+    covered(1000, 64)
+    seen: list[bool] = []
+    other = threading.Thread(target=lambda: seen.append(bool((covered(1000, 64) == 1).all())))
+    other.start()
+    other.join()
+    assert seen == [True]
+    child = multiprocessing.get_context("fork").Process(target=covered, args=(1000, 64))
+    child.start()
+    child.join(20)
+    assert child.exitcode == 0
+
+
+def test_torchs_number_of_threads_is_the_limit() -> None:
+    assert decode._threads() == torch.get_num_threads()

@@ -40,8 +40,7 @@ def test_what_was_saved_comes_back(saved: Path, name: str, key: str, mapped: boo
     stored = open_array(saved / name, key)
     assert stored.shape == VALUES.shape
     np.testing.assert_array_equal(stored.all(), VALUES)
-    part = stored.reader()
-    np.testing.assert_array_equal(np.concatenate([part(a, a + 10) for a in range(0, 50, 10)]), VALUES)
+    np.testing.assert_array_equal(np.concatenate(list(stored.blocks(10))), VALUES)
     assert (stored.mapped is not None) == mapped
     if stored.mapped is not None:
         np.testing.assert_array_equal(stored.mapped, VALUES)
@@ -83,14 +82,11 @@ def test_pickles_are_not_run(tmp_path: Path) -> None:
         open_array(tmp_path / "a.npz", "values")
 
 
-def test_names_and_order(saved: Path) -> None:
+def test_names(saved: Path) -> None:
     with pytest.raises(HatchelError, match=r"unknown array 'valves'. Did you mean 'values'"):
         open_array(saved / "packed.npz", "valves")
     with pytest.raises(HatchelError, match="no such file"):
         open_array(saved / "b.npy", "")
-    part = open_array(saved / "packed.npz", "values").reader()
-    with pytest.raises(HatchelError, match="in order"):
-        part(10, 20)
 
 
 def test_arrays_are_converted_in_the_cache_or_in_memory(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

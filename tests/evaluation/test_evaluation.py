@@ -25,7 +25,7 @@ from hatchel.evaluation.evaluation import (
 from hatchel.latents.correlated import Correlated, CorrelatedGaussian
 from hatchel.latents.diagonal import Diagonal
 from hatchel.methods.resolve import resolve
-from hatchel.metrics._information_isolation import InformationIsolation
+from hatchel.metrics._aggregate import InformationIsolation
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score

@@ -7,7 +7,7 @@ import numpy as np
 from hatchel.explorer.session import Session
 from hatchel.explorer.sliders import Slider, sliders
 from hatchel.latents.layout import Site
-from hatchel.metrics._elbo_terms import ELBOTerms
+from hatchel.metrics._aggregate import ELBOTerms
 from hatchel.metrics.probe import Probe
 from hatchel.report.dimensions import Dimensions, site_information
 from hatchel.report.findings import analyse

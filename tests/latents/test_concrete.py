@@ -6,8 +6,9 @@ import math
 
 import pytest
 import torch
-from torch.distributions import RelaxedOneHotCategorical
+from torch.distributions import OneHotCategorical, RelaxedOneHotCategorical
 from torch.distributions.relaxed_categorical import ExpRelaxedCategorical
+from torch.nn.functional import one_hot
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import from_dict, to_dict
@@ -32,6 +33,42 @@ def test_log_density_is_that_of_torch_distributions(temperature: float) -> None:
     # In logs the density differs by the Jacobian of exp, sum_k log z_k.
     in_logs = ExpRelaxedCategorical(at, logits=logits, validate_args=False).log_prob(log_z)
     torch.testing.assert_close(concrete.log_density(log_z, logits, temperature) + log_z.sum(1), in_logs)
+
+
+def test_categorical_forms_are_those_of_torch_distributions() -> None:
+    logits, z = example(0.66, rows=50)
+    categorical = OneHotCategorical(logits=logits)
+    largest = one_hot(z.argmax(1), 5).double()
+    torch.testing.assert_close(concrete.log_prob(z, logits, 0.66, "pmf"), categorical.log_prob(largest))
+    # The soft form is the mean of log p over classes drawn with probabilities z, and the pmf where z is one-hot.
+    each = torch.stack([categorical.log_prob(one_hot(torch.full((50,), k), 5).double()) for k in range(5)], 1)
+    torch.testing.assert_close(concrete.log_prob(z, logits, 0.66, "soft"), (z * each).sum(1))
+    torch.testing.assert_close(concrete.log_prob(largest, logits, 0.66, "soft"), categorical.log_prob(largest))
+    relaxed = RelaxedOneHotCategorical(torch.tensor(0.66).double(), logits=logits, validate_args=False)
+    torch.testing.assert_close(concrete.log_prob(z, logits, 0.66, "relaxed"), relaxed.log_prob(z))
+
+
+@pytest.mark.parametrize("form", ["relaxed", "soft", "pmf"])
+def test_cross_forms_are_the_forms_pair_by_pair(form: concrete.Form) -> None:
+    logits, z = example(0.66)
+    cross = concrete.cross_log_prob(z, logits[:4], 0.66, form)
+    torch.testing.assert_close(cross, concrete.log_prob(z[:, None], logits[None, :4], 0.66, form))
+
+
+def test_the_largest_of_a_draw_is_a_draw_of_the_class() -> None:
+    """So the mean of the pmf's log-ratio is the KL of the categorical distributions, and the others' means are not."""
+    g = torch.Generator().manual_seed(0)
+    logits = torch.tensor([2.0, 0.0, -1.0, 0.5]).double().log_softmax(0)
+    uniform = torch.full((4,), -math.log(4)).double()
+    z = concrete.draw(logits, 0.66, torch.empty(200_000, 4).double().exponential_(generator=g))
+    exact = float((logits.exp() * (logits - uniform)).sum())
+    forms: tuple[concrete.Form, ...] = ("pmf", "soft", "relaxed")
+    pmf, soft, relaxed = (
+        float((concrete.log_prob(z, logits, 0.66, f) - concrete.log_prob(z, uniform, 0.66, f)).mean()) for f in forms
+    )
+    assert pmf == pytest.approx(exact, abs=0.01)
+    assert soft < exact - 0.05  # no bound
+    assert relaxed > 2 * exact
 
 
 @pytest.mark.parametrize("temperature", [0.1, 0.66, 2.5])

@@ -17,6 +17,7 @@ from hatchel.latents.likelihoods import (
     Laplace,
     Likelihood,
     LikelihoodModule,
+    SquaredError,
 )
 
 
@@ -50,6 +51,15 @@ def test_densities_over_the_line_integrate_to_one_and_have_their_mean(spec: Like
     assert integrate.quad(density, -80, 80, points=(0.7,), limit=200)[0] == pytest.approx(1, abs=1e-7)
     mean = integrate.quad(lambda x: x * density(x), -80, 80, points=(0.7,), limit=200)[0]
     assert mean == pytest.approx(module.mean(output).item(), abs=1e-6)
+
+
+def test_squared_error_on_a_sigmoid_is_a_normal_density_without_its_constant() -> None:
+    output, x = outputs(3, 2, 4, 4), grey(3, 2, 4, 4)
+    module = SquaredError().build()
+    normal = D.Normal(output.sigmoid(), 1 / math.sqrt(2)).log_prob(x)
+    torch.testing.assert_close(module.log_prob(output, x), summed(normal + 0.5 * math.log(math.pi)))
+    torch.testing.assert_close(module.mean(output), output.sigmoid())
+    assert from_dict(Likelihood, "squared_error") == SquaredError()
 
 
 def test_bernoulli_sums_to_one_over_all_binary_images() -> None:

@@ -10,7 +10,8 @@ import torch
 
 from hatchel.core.errors import HatchelError
 from hatchel.data import load
-from hatchel.evaluation.evaluation import evaluate
+from hatchel.evaluation.codes import ITEMS, encodings
+from hatchel.evaluation.evaluation import StoredScores, evaluate
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.methods.resolve import resolve
@@ -45,6 +46,33 @@ def test_a_step_works_on_one_level_with_its_beta() -> None:
         assert trace.level == system.model.latent.draw_level(0, step)
         seen.add(trace.level)
     assert seen == {0, 1, 2}
+
+
+def test_the_paper_s_five_betas_train(tmp_path: Path) -> None:
+    fields = {"betas": [1, 10, 20, 40, 80], "steps": 6, "batch_size": 8, "likelihood": "squared_error"}
+    run = train(resolve("de_vae", DATA, fields), out=tmp_path, progress=False)
+    assert (run.levels, run.spec.objective["kl"].weight) == (5, PerLevel((1, 10, 20, 40, 80)))
+    assert {run.model.latent.draw_level(0, step) for step in range(40)} == {0, 1, 2, 3, 4}
+    assert np.isfinite(run.reconstruct(run.data.images(np.arange(4)), level=4)).all()
+
+
+def test_summed_levels_are_all_in_one_step() -> None:
+    """The sum over levels of rec + beta_i KL, each with noise of its own; reported are the terms' means."""
+    data = load(DATA)
+    system = resolve("de_vae", DATA, {"levels": "summed"}).fit_to(data).build(data.shape)
+    batch = Batch(data.reader()(torch.arange(8)), len(data), 3)
+    with torch.no_grad():
+        loss, traces = system(batch), system.model.traces(batch)
+        kls = [float(trace.p.kl(trace.q, trace.z).sum(1).mean()) for trace in traces]
+    assert [trace.level for trace in traces] == [0, 1, 2]
+    recs = [-float(trace.log_px.mean()) for trace in traces]
+    expected = sum(recs) + sum(beta * kl for beta, kl in zip((1, 10, 40), kls, strict=True))
+    assert float(loss.objective) == pytest.approx(expected, rel=1e-5)
+    assert float(loss.terms["kl"]) == pytest.approx(np.mean(kls), rel=1e-5)
+    assert not torch.equal(traces[0].z, traces[1].z)  # at the start the spaces are the same, the noise is not
+    torch.testing.assert_close(traces[0].q.mean, traces[2].q.mean)
+    with pytest.raises(HatchelError, match="scale: draws levels"):
+        resolve("de_vae", DATA, {"levels": "summed", "scale": 2})
 
 
 def test_a_single_space_and_s_0_are_the_plain_vae_up_to_the_embedding() -> None:
@@ -102,6 +130,18 @@ def test_any_level_can_be_asked_for(run: TrainedRun) -> None:
         run.encode(images, level=3)
     again = TrainedRun.load(Path(run.folder))
     np.testing.assert_array_equal(again.encode(images, level=2), codes[2])
+
+
+def test_every_level_has_its_samples(run: TrainedRun) -> None:
+    """Which see the scale that binned means do not."""
+    found = encodings(run, store=False)
+    kept = StoredScores(run, store=False)
+    for level in (1, 2):
+        probe = kept.probe(f"level {level} sample")
+        np.testing.assert_array_equal(probe.codes, found.levels[level].sample)
+        mean, std = run.posterior(run.data.images(found.items), level)
+        assert np.abs((probe.codes - mean) / std).mean() == pytest.approx(np.sqrt(2 / np.pi), abs=0.1)
+    assert ITEMS >= 10_000
 
 
 def test_every_level_is_evaluated_and_mig_is_the_same_at_all(run: TrainedRun) -> None:

@@ -71,7 +71,7 @@ def test_the_last_change_of_a_name_wins() -> None:
         ("info_vae", {"l": 0.5}, r"^here: a, l: the weights .* must not be negative"),
         ("control_vae", {"target": -1}, r"^here\.weight\.target: input should be greater than 0"),
         ("vae", {"data": "nowhere"}, r"^here\.data: unknown dataset 'nowhere'"),
-        ("dynamic_vae", {"ramp": 1000}, r"at most the period of 400 steps, got 1000; what is not set is shortened"),
+        ("dynamic_vae", {"ramp": 1000}, r"at most the period of 333 steps, got 1000; what is not set is shortened"),
     ],
 )
 def test_an_error_names_the_place(method: str, changes: dict[str, object], message: str) -> None:
@@ -90,7 +90,7 @@ def test_an_error_names_the_change_among_several() -> None:
     [
         ("annealed_vae", "kl", {"steps": 1_000, "end": 25.0}),
         ("control_vae", "kl", {"steps": 1_000, "ki": 0.1, "kp": 0.01, "target": 18.0, "start": 0.5}),
-        ("dynamic_vae", "kl", {"period": 60, "ramp": 10, "ki": 0.1, "initial": 150.0, "window": 5}),
+        ("dynamic_vae", "kl", {"period": 50, "ramp": 10, "ki": 0.1, "initial": 150.0, "window": 5}),
         ("nvae_lite", "kl", {"steps": 100}),
         ("ladder_vae", "kl", {"steps": 100}),
         ("joint_vae", "kl_style", {"steps": 800}),
@@ -128,7 +128,7 @@ def test_what_is_set_stays() -> None:
     assert weight("control_vae", weight={"target": 9, "steps": 5}) == PI(target=9, steps=5, ki=0.1)
     assert weight("control_vae", weight=PI(ki=0.5)) == PI(steps=1_000, ki=0.5)
     assert weight(ControlVAE(PI(target=9, steps=50))) == PI(target=9, steps=50, ki=0.1)
-    assert weight("dynamic_vae", beta=50) == IncrementalPI(period=60, ramp=10, ki=0.1, initial=50, high=50)
+    assert weight("dynamic_vae", beta=50) == IncrementalPI(period=50, ramp=10, ki=0.1, initial=50, high=50)
     assert weight("control_vae", **{"objective.kl.weight.ki": 0.2}) == short.with_fields(ki=0.2)
 
 

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 import torch
 
+from hatchel.core.errors import HatchelError
 from hatchel.latents.diagonal import DiagonalGaussian
-from hatchel.metrics import ELBOTerms, InformationIsolation, Probe
-from hatchel.metrics.aggregate import Aggregate, log_given, log_joint, log_marginals
+from hatchel.metrics import ELBOTerms, InformationIsolation, Probe, elbo_terms, information_isolation
+from hatchel.metrics._aggregate import Aggregate, log_given, log_joint, log_marginals
 from hatchel.objective.estimators.mixture import exact_log_q
 
 rng = np.random.default_rng(0)
@@ -30,14 +31,14 @@ def test_tiny_deviations_are_taken_in_double_precision():
 def test_tiles_do_not_change_the_sum(monkeypatch):
     z = mean[:50]
     whole = log_joint(mean, std, z), log_marginals(mean, std, z)
-    monkeypatch.setattr("hatchel.metrics.aggregate.TILE", 2000)
+    monkeypatch.setattr("hatchel.metrics._aggregate.TILE", 2000)
     assert np.allclose(log_joint(mean, std, z), whole[0], atol=1e-6)
     assert np.allclose(log_marginals(mean, std, z), whole[1], atol=1e-6)
 
 
 def test_metrics_of_one_seed_share_one_computation(monkeypatch):
     calls = []
-    monkeypatch.setattr("hatchel.metrics.aggregate.log_joint", lambda *a: calls.append(1) or log_joint(*a))
+    monkeypatch.setattr("hatchel.metrics._aggregate.log_joint", lambda *a: calls.append(1) or log_joint(*a))
     probe = Probe(mean, std=std)
     ELBOTerms().score(probe, 3)
     InformationIsolation().score(probe, 3)
@@ -65,3 +66,73 @@ def test_correlated_noise_against_scipys_density():
     assert log_joint(mean, std, z, noise) == pytest.approx(np.log(np.mean(densities, axis=1)), abs=1e-5)
     own = [np.log(densities[i][i]) for i in range(6)]
     assert log_given(mean[:6], std[:6], z, noise) == pytest.approx(own)
+
+
+def test_the_three_terms_add_up_to_the_kl():
+    codes = rng.normal(size=(500, 4)) @ rng.normal(size=(4, 4))
+    score = elbo_terms(codes, np.full((500, 4), 0.3))
+    total = sum(score.parts[k] for k in ("mutual_information", "total_correlation", "dimension_kl"))
+    assert total == pytest.approx(score.value, abs=1e-4)
+    closed = 0.5 * (codes**2 + 0.09 - 1 - np.log(0.09)).sum(axis=1).mean()
+    assert score.value == pytest.approx(closed, rel=0.05)
+
+
+def test_gaussian_data_have_closed_forms():
+    """mu ~ N(0, [[1, r], [r, 1]]) and std s make q(z) normal with variance 1 + s^2 and correlation r / (1 + s^2)."""
+    r, s = 0.8, 0.7
+    codes = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], size=6000)
+    score = elbo_terms(codes, np.full((6000, 2), s), draws=6000)
+    each = 0.5 * np.log(1 + 1 / s**2)
+    assert list(score.parts["mutual_information_per_dimension"].values()) == pytest.approx([each] * 2, abs=0.03)
+    tc = -0.5 * np.log(1 - (r / (1 + s**2)) ** 2)
+    assert score.parts["total_correlation"] == pytest.approx(tc, abs=0.03)
+    assert score.parts["mutual_information"] == pytest.approx(2 * each - tc, abs=0.06)
+    assert score.parts["dimension_kl"] == pytest.approx(s**2 - np.log(1 + s**2), abs=0.03)
+
+
+def test_what_the_number_of_posteriors_allows_is_said():
+    score = elbo_terms(rng.normal(size=(300, 1)), np.full((300, 1), 1e-4), posteriors=100)
+    assert score.parts["mutual_information"] == pytest.approx(np.log(100), abs=0.05)
+    assert "cannot exceed log 100 = 4.61 nats" in score.notes[-1]
+
+
+def test_the_two_sides_of_the_lemma_agree():
+    codes = rng.normal(size=(800, 3)) @ rng.normal(size=(3, 3))
+    for subset in (None, (0, 2), (1,)):
+        score = information_isolation(codes, np.full((800, 3), 0.4), subset=subset)
+        assert score.value == pytest.approx(score.parts["conditional"] - score.parts["marginal"], abs=1e-4)
+    assert information_isolation(codes, np.full((800, 3), 0.4), subset=(1,)).value == pytest.approx(0, abs=1e-4)
+
+
+def test_independent_dimensions_are_isolated_and_copies_are_not():
+    axis = np.linspace(-3, 3, 25)
+    independent = np.stack([a.ravel() for a in np.meshgrid(axis, axis)], axis=1)  # an exact product
+    assert information_isolation(independent, np.full(2, 0.3)).value == pytest.approx(0, abs=1e-4)
+    copies = np.repeat(rng.normal(size=(1000, 1)), 2, axis=1)
+    shared = -0.5 * np.log(1 - (1 / (1 + 0.3**2)) ** 2)  # -TC of two noisy copies of a normal variable
+    assert information_isolation(copies, np.full(2, 0.3)).value == pytest.approx(-shared, abs=0.08)
+
+
+def test_a_subset_names_dimensions_once():
+    for subset in ((0, 5), (1, 1), ()):
+        with pytest.raises(HatchelError, match="expected dimensions 0 to 1, each once"):
+            information_isolation(np.zeros((9, 2)), np.ones(2), subset=subset)
+
+
+def test_correlated_noise_adds_its_closed_form():
+    """The paper's violation: noise with (1 - r) I + r 1 1^T, r = 0.9."""
+    codes, r = rng.normal(size=(600, 3)), 0.9
+    noise = (1 - r) * np.eye(3) + r
+    for subset in (None, (0, 2)):
+        score = information_isolation(codes, np.full(3, 0.6), noise=noise, subset=subset)
+        size = 3 if subset is None else 2
+        closed = -0.5 * np.log((1 - r) ** (size - 1) * (1 - r + size * r))
+        assert score.parts["conditional"] == pytest.approx(closed)
+        # The two sides are both estimated here: log q(z_S|x) - sum log q(z_i|x) has the closed mean.
+        assert score.value == pytest.approx(closed - score.parts["marginal"], abs=0.06)
+
+
+def test_noise_must_be_a_correlation_matrix():
+    for noise in (np.ones((2, 2)), 2 * np.eye(2), np.eye(3)):
+        with pytest.raises(HatchelError, match="noise: expected a positive definite correlation matrix, 2 x 2"):
+            information_isolation(np.zeros((9, 2)), np.ones(2), noise=noise)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.metrics import mig
+from hatchel.metrics import dcimig, jemmig, mig, mig_sup, rmig
 
 
 def test_perfect_codes_score_one_in_any_order_sign_and_scale(grid):
@@ -89,3 +89,60 @@ def test_the_aggregate_estimator_needs_deviations_and_finds_separated_classes(gr
     score = mig(grid * 20.0, grid, estimator="aggregate", std=np.ones(3))
     assert score.name == "mig(estimator=aggregate)"
     assert score.value == pytest.approx(1, abs=0.02)
+
+
+def test_two_factors_in_one_dimension_have_no_gap(grid):
+    two_in_one = np.stack([grid[:, 0] * 4 + grid[:, 1], grid[:, 2]], axis=1) + 0.0
+    score = mig_sup(two_in_one, grid)
+    assert score.parts == pytest.approx({"z0": 0, "z1": 1})
+    assert score.value == pytest.approx(0.5)
+
+
+def test_a_factor_held_twice_is_no_fault_and_a_dead_dimension_counts_zero(grid):
+    assert mig_sup(grid[:, [0, 0, 1, 2]] + 0.0, grid).value == pytest.approx(1)
+    assert mig_sup(np.c_[grid, np.zeros(len(grid))] + 0.0, grid).value == pytest.approx(3 / 4)
+
+
+def test_known_codes(grid):
+    assert dcimig(grid[:, [0, 0, 1, 2]] + 0.0, grid).value == pytest.approx(1)
+    two_in_one = np.stack([grid[:, 0] * 4 + grid[:, 1], grid[:, 2]], axis=1) + 0.0
+    # z0 is led by the factor with 4 values, by log 4 - log 3; the factor with 3 leads nothing.
+    expected = (np.log(4) - np.log(3) + np.log(5)) / (np.log(3) + np.log(4) + np.log(5))
+    assert dcimig(two_in_one, grid).value == pytest.approx(expected)
+
+
+def test_noise_scores_nothing(grid, noise):
+    assert dcimig(noise, grid).value < 0.02
+
+
+def test_classes_far_apart_are_known_and_overlapping_ones_are_not(grid):
+    assert rmig(grid * 30.0, grid, np.ones(3), draws=500).value == pytest.approx(1, abs=0.03)
+    assert rmig(grid * 1e-3, grid, np.ones(3), draws=500).value == pytest.approx(0, abs=1e-3)
+
+
+def test_parts_are_nats(grid):
+    score = rmig(grid * 30.0, grid, np.ones(3), draws=1000)
+    assert list(score.parts.values()) == pytest.approx(np.log([3, 4, 5]), abs=0.06)
+
+
+def test_it_is_the_gap_of_the_aggregate_estimator(grid, noise):
+    std = np.full(3, 0.5)
+    assert rmig(noise + grid, grid, std).value == pytest.approx(
+        mig(noise + grid, grid, std=std, estimator="aggregate").value
+    )
+
+
+def test_perfect_codes_have_no_joint_entropy_beyond_the_gap(grid):
+    score = jemmig(grid + 0.0, grid)
+    assert score.value == pytest.approx(0, abs=1e-12)
+    assert score.parts["normalised"] == pytest.approx(1)
+
+
+def test_by_hand_for_a_code_with_too_much_detail(grid):
+    """z = (v0, v1) in one: H(z, v0) = log 12, gap log 3; v2 in none: H(z, v2) = log 12 + log 5, no gap."""
+    codes = (grid[:, :1] * 4 + grid[:, 1:2]) + 0.0
+    score = jemmig(codes, grid)
+    expected = [np.log(12) - np.log(3), np.log(12) - np.log(4), np.log(12) + np.log(5)]
+    assert [score.parts[f"factor_{k}"] for k in range(3)] == pytest.approx(expected)
+    scale = np.log([3, 4, 5]) + np.log(20)
+    assert score.parts["normalised"] == pytest.approx(np.mean(1 - expected / scale))

@@ -73,7 +73,7 @@ def test_shared_quantities_are_computed_once(monkeypatch):
     monkeypatch.setattr(information, "mutual_information", lambda *a: calls.append(1) or original(*a))
     rng = np.random.default_rng(0)
     probe = Probe(rng.normal(size=(90, 2)), rng.integers(3, size=(90, 2)))
-    from hatchel.metrics.suite import measure
+    from hatchel.metrics.functions import measure
 
     measure(probe, "mig,mig_sup,modularity,med,dcimig")
     assert len(calls) == 1

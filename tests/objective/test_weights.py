@@ -77,10 +77,11 @@ def test_bad_weights_are_refused() -> None:
 
 
 def test_the_dynamic_set_point_grows_by_increments() -> None:
-    """0.5 for one period, then 0.15 more over the first 1000 steps of each of the next."""
+    """0 for one period, then 0.45 more over the first 1000 steps of each of the next: 18 after 201,000 steps."""
     weight = IncrementalPI()
-    steps = [0, 5999, 6000, 6500, 7000, 11_999, 12_500, 10**7]
-    assert [weight.at(s) for s in steps] == pytest.approx([0.5, 0.5, 0.5, 0.575, 0.65, 0.65, 0.725, 20])
+    steps = [0, 4999, 5000, 5500, 6000, 9999, 10_500, 200_000, 201_000, 10**7]
+    expected = [0, 0, 0, 0.225, 0.45, 0.45, 0.675, 17.55, 18, 18]
+    assert [weight.at(s) for s in steps] == pytest.approx(expected)
     jump = IncrementalPI(target=2, start=1, increment=0.5, period=10, ramp=1)
     assert [jump.at(s) for s in (9, 11, 20, 21, 99)] == pytest.approx([1, 1.5, 1.5, 2, 2])
 

@@ -26,7 +26,7 @@ SMOKED = {
     "recurd, digits": ("downstream-mnist", "domain-generalisation"),
     "devae": ("tc-dimension", "devae-comparison", "devae-diffusion", "devae-highdim", "devae-ablation"),
     "split": ("split-violation", "split-encoder"),
-    "hfvae": ("hfvae-scores", "objectives"),
+    "hfvae": ("hfvae-scores", "hfvae-terms", "objectives"),
     "hfvae, digits": ("hfvae-features", "hfvae-discrete", "hfvae-zero-shot"),
     "rtc": ("tc-estimators", "tc-bound", "dimension-shutdown", "tc-disparity", "disintegration"),
 }

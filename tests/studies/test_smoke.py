@@ -12,7 +12,7 @@ STUDIES = (
     "recurd-table2", "recurd-baselines", "recurd-depth", "recurd-ablation", "recurd-layers", "recurd-cost",
     "downstream-mnist", "domain-generalisation", "devae-comparison", "devae-diffusion", "devae-highdim",
     "devae-ablation", "split-violation", "split-encoder", "hfvae-scores", "hfvae-features", "hfvae-discrete",
-    "hfvae-zero-shot", "objectives",
+    "hfvae-zero-shot", "hfvae-terms", "objectives",
 )  # fmt: skip
 
 

@@ -79,6 +79,7 @@ def objectives() -> dict[str, dict[str, object]]:
 
 GROUPS = {"class": Concrete(3), "style": Gaussian(3)}
 HIERARCHIES = {f"hierarchy {s}": ScaledHierarchy(Diagonal(4), 3, spaces=s) for s in ("scaled", "linear", "parallel")}
+HIERARCHIES["hierarchy summed"] = ScaledHierarchy(Diagonal(4), 3, trained="summed")
 
 
 def cases() -> dict[str, tuple[Latent, dict[str, object]]]:

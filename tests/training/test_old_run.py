@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,14 +50,32 @@ OLD = json.loads(gzip.decompress((FOLDER.parent / "old_runs.json.gz").read_bytes
 """Of every method of 0.1: its spec, its digest, and the names and shapes of its weights."""
 
 
+def known(new: Any, old: Any) -> Any:
+    """Of a dictionary, the fields that 0.1 had too."""
+    return {k: known(new[k], v) for k, v in old.items()} if isinstance(old, dict) else new
+
+
 @pytest.mark.parametrize("label", OLD)
 def test_the_weights_of_every_method_of_0_1_fit(label: str) -> None:
     spec = from_dict(RunSpec, migrated(OLD[label]["spec"]))
+    stored = OLD[label]["spec"]
     if label != "recurd":  # whose parts have fields that 0.1 did not have
+        assert known(to_dict(spec), stored) == stored
+    if stored["latent"]["kind"] == "mixed":  # which has such a field too, and meant this value of it
+        assert to_dict(spec)["latent"]["discrete"] == "relaxed"
+    elif label != "recurd":
         assert spec.digest() == OLD[label]["digest"]
-        assert to_dict(spec) == OLD[label]["spec"]
     state = spec.build((1, 64, 64)).state_dict()
     assert {name: list(value.shape) for name, value in state.items()} == OLD[label]["state"]
+
+
+@pytest.mark.parametrize("kind", ["hfvae_mnist", "hfvae_dsprites", "hfvae_celeba"])
+def test_what_the_encoders_of_hfvae_were_in_0_1_is_said(kind: str) -> None:
+    old = {**OLD["hf_vae"]["spec"], "encoder": {"kind": kind}}
+    assert from_dict(RunSpec, migrated(old)).encoder.branches == 1
+    new = from_dict(RunSpec, old)
+    assert new.encoder.branches == 2
+    assert migrated(to_dict(new)) == to_dict(new)
 
 
 def test_what_recurd_meant_in_0_1_is_said() -> None:

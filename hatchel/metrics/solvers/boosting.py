@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.metrics.solvers.cuts import Cuts
-from hatchel.metrics.solvers.histogram import PACK, Histogram, Index, Real
+from hatchel.metrics.solvers.splits import PACK, Cuts, Histogram, Index, Real
 
 Bool = NDArray[np.bool_]
 COLUMNS = 48

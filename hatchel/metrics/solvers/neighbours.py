@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import digamma
 
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Labels
@@ -17,6 +16,8 @@ def neighbour_information(codes: Float, labels: Labels, neighbours: int, rng: np
     mutual_info_classif the codes are scaled and get noise of relative size 1e-10 against ties; on a line the sorted
     order gives what trees are built for elsewhere.
     """
+    from scipy.special import digamma  # slow to import
+
     n, dims = codes.shape
     spread = codes.std(axis=0)
     scaled = codes / np.where(spread > 0, spread, 1.0)

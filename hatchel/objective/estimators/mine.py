@@ -87,7 +87,6 @@ class PairNet(nn.Module):
         self.last = GroupedLinear(groups, hidden, 1)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """T(a_i, b_j) of every row and pair."""
         sizes = [members * width for members, width in self.layers]
         a, b = (
             part.unflatten(1, layer).transpose(0, 1)  # (members, B, width)

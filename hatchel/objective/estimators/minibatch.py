@@ -14,6 +14,7 @@ from torch import Tensor
 
 from hatchel.core.distributed import rank
 from hatchel.core.errors import HatchelError
+from hatchel.core.spec import added
 from hatchel.latents.layout import Partition
 from hatchel.objective.estimators.estimator import Density
 from hatchel.objective.estimators.mixture import log_mixture
@@ -28,7 +29,6 @@ class Minibatch(Density, ABC):
         """w_ij for rows i (R, 1) and columns j (1, C) of the whole batch: (R, C)."""
 
     def log_q(self, t: Trace, blocks: Partition) -> Tensor:
-        """The streamed sum over the batch of all ranks."""
         q = t.q.gathered()
         batch, own = q.mean.shape[0], t.z.shape[0]
         if batch < 2:
@@ -48,10 +48,18 @@ class Minibatch(Density, ABC):
 
 
 class MWS(Minibatch):
-    """Minibatch weighted sampling (Chen et al. 2018, Eq. S5): w = 1 / (N B). Biased: log q(z) is low by up to log N."""
+    """Minibatch weighted sampling (Chen et al. 2018, Eq. S5): w = 1 / (N B). Biased: log q(z) is low by up to log N.
+
+    TC = E[log q(z) - sum_d log q(z_d)] is then high by (D - 1) log N over the batch's own mixture, whose weights are
+    1 / B. Without the constants, as some code has it, it is lower by (D - 1) log(N B), with the same gradient.
+    """
+
+    constants: bool = added(default=True)
+    """Whether log(N B) is subtracted."""
 
     def weights(self, rows: Tensor, columns: Tensor, batch: int, n_data: int) -> Tensor:
-        return torch.full((1, 1), 1.0 / (n_data * batch), dtype=torch.float64, device=rows.device)
+        weight = 1.0 / (n_data * batch) if self.constants else 1.0
+        return torch.full((1, 1), weight, dtype=torch.float64, device=rows.device)
 
 
 class MSS(Minibatch):

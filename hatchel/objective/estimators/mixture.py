@@ -107,7 +107,6 @@ class Exact(Density):
     """
 
     def log_q(self, t: Trace, blocks: Partition) -> Tensor:
-        """Equal weights over all ranks' posteriors."""
         return exact_log_q(t.q.gathered(), t.z, blocks)
 
 

@@ -8,7 +8,7 @@ from annotated_types import Ge
 from torch import Tensor
 
 from hatchel.core.spec import Count
-from hatchel.latents.layout import Layout
+from hatchel.latents.layout import Block, Layout
 from hatchel.objective.evaluator import Evaluator
 from hatchel.objective.term import Term
 from hatchel.objective.trace import Trace
@@ -50,10 +50,24 @@ class KL(Term, kind="kl"):
         block = t.q.layout.whole
         if self.groups is not None:
             block = tuple(s for name in self.groups for s in t.q.layout.group(name))
-        closed = t.p.kl(t.q, t.z)
-        if closed is not None:
-            return closed.sum(1) if self.groups is None else closed[:, list(block)].sum(1)
-        return t.q.log_prob(t.z, block) - t.p.log_prob(t.z, block)
+        return _kl(t, block)
+
+
+class RealKL(Term, kind="real_kl"):
+    """KL(q(z|x) || p(z)) of the real coordinates alone, without the classes; of their layers, where there are any."""
+
+    def symbol(self) -> str:
+        return "KL(q(z_real|x)||p(z_real))"
+
+    def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
+        return _kl(t, t.q.layout.coordinates)
+
+
+def _kl(t: Trace, block: Block) -> Tensor:
+    closed = t.p.kl(t.q, t.z)
+    if closed is not None:
+        return closed.sum(1) if block == t.q.layout.whole else closed[:, list(block)].sum(1)
+    return t.q.log_prob(t.z, block) - t.p.log_prob(t.z, block)
 
 
 class ClosedKL(Term, kind="closed_kl"):

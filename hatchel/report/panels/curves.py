@@ -19,6 +19,7 @@ from safetensors.torch import load_file
 
 from hatchel.metrics.information import Float
 from hatchel.metrics.probe import Probe
+from hatchel.objective.independent import blind_critics
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.panels.panel import Drawing, panel
@@ -53,12 +54,13 @@ def curves(events: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Float, Float]
     """The loss, its terms and the critics by name, each as (steps, values); a value that was not finite is NaN."""
     seen = dict.fromkeys(name for event in events for name in event)
     names = [n for n in seen if n == "loss" or n.startswith(("term/", "critic/"))]
-    found: dict[str, tuple[Float, Float]] = {}
-    for name in names:
-        points = [(e["step"], math.nan if e[name] is None else e[name]) for e in events if name in e]
-        steps, values = np.array(points, dtype=np.float64).T
-        found[name.removeprefix("term/")] = steps, values
-    return found
+    return {name.removeprefix("term/"): _curve(events, name) for name in names}
+
+
+def _curve(events: Sequence[Mapping[str, Any]], name: str) -> tuple[Float, Float]:
+    points = [(e["step"], math.nan if e[name] is None else e[name]) for e in events if name in e]
+    steps, values = np.array(points, dtype=np.float64).reshape(-1, 2).T
+    return steps, values
 
 
 def losses_figure(events: Sequence[Mapping[str, Any]], symbols: Mapping[str, str]) -> Figure:
@@ -84,6 +86,44 @@ def settled_range(axes: Axes, values: Float) -> None:
     if len(finite):
         margin = max(0.08 * np.ptp(finite), 1e-3 * abs(finite).max(), 1e-9)
         axes.set_ylim(finite.min() - margin, finite.max() + margin)
+
+
+@panel("Critics over the steps", place=62)
+def critics(found: Findings) -> Drawing | None:
+    """What each critic read, and an independent reading of the same."""
+    events = read_events(found.run.folder) if found.run.steps else []
+    drawn = readings(events)
+    if not drawn:
+        return None
+    caption = (
+        "What each critic read, and the same quantity without a network, from its recent samples: of codes the total "
+        "correlation as if they were Gaussian, of features a lower bound of their information by histograms. Nats."
+    )
+    blind = [f"{line[0].upper()}{line[1:]}." for line in blind_critics(events)]
+    return Drawing({"critics": critics_figure(drawn)}, " ".join([caption, *blind]))
+
+
+def readings(events: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, tuple[Float, Float]]]:
+    """For each critic that has both, what it `read` and an `independent` reading, each as (steps, values)."""
+    names = dict.fromkeys(n.partition("/")[2] for event in events for n in event if n.startswith("independent/"))
+    return {
+        n: {"read": _curve(events, f"reading/{n}"), "independent": _curve(events, f"independent/{n}")} for n in names
+    }
+
+
+def critics_figure(drawn: Mapping[str, Mapping[str, tuple[Float, Float]]]) -> Figure:
+    """A panel a critic with its reading and the independent one."""
+    figure, panels = small_multiples(len(drawn), 2, 1.3, margin=0.25)
+    for axes, (name, lines) in zip(panels, drawn.items(), strict=True):
+        bare(axes, grid="y")
+        for (label, (steps, values)), colour in zip(lines.items(), (ACCENT, INK), strict=True):
+            axes.plot(steps, values, color=colour, linewidth=1.3, label=label)
+        step_axis(axes)
+        axes.legend(loc="best", **LEGEND)
+        title(axes, name, SMALL)
+    for axes in panels[-2:]:
+        axes.set_xlabel("steps")
+    return figure
 
 
 @panel("Information over training", place=61)

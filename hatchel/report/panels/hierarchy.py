@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from hatchel.evaluation.evaluation import IMAGES
+from hatchel.metrics._dependence import PairwiseNMI
 from hatchel.metrics._mig import MIG
-from hatchel.metrics._pairwise_nmi import PairwiseNMI
 from hatchel.metrics._reconstruction import Reconstruction
 from hatchel.metrics.heat_map import opacities
 from hatchel.metrics.information import Float

@@ -55,7 +55,7 @@ class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
     def addressed(cls, address: str) -> Engine:
         """The engine at an address; most have none."""
         if address:
-            raise HatchelError(f"engine {cls.kind}: takes no address; say --engine {cls.kind}")
+            raise HatchelError(f"engine {cls.kind}: takes no address; use --engine {cls.kind}")
         return cls()
 
 
@@ -63,7 +63,7 @@ def reach(kind: str, address: str) -> None:
     """Raise HatchelError where nothing answers at HOST:PORT; the clusters' own clients take minutes to say so."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
-        raise HatchelError(f"engine {kind}: {address!r} is not HOST:PORT; say --engine {kind}://HOST:PORT")
+        raise HatchelError(f"engine {kind}: {address!r} is not HOST:PORT; use --engine {kind}://HOST:PORT")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT).close()
     except (OSError, OverflowError) as error:

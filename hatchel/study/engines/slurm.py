@@ -112,7 +112,7 @@ class _Jobs(Executor):
     def _watch(self) -> None:
         while not self._closed.wait(POLL):
             self._send()
-            self._look()
+            self._poll()
 
     def _send(self) -> None:
         with self._lock:
@@ -128,7 +128,7 @@ class _Jobs(Executor):
                 return
             self._waiting += [_Waiting(call[0], job) for call, job in zip(new, jobs, strict=True)]
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         try:
             live = _live() if self._waiting else set[str]()
         except HatchelError:

@@ -6,7 +6,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.tree import DecisionTreeRegressor
 
 from hatchel.metrics.solvers.boosting import boost
-from hatchel.metrics.solvers.histogram import PACK, Histogram
+from hatchel.metrics.solvers.splits import PACK, Histogram
 
 
 def data(classes, rows=600, values=14, seed=0):

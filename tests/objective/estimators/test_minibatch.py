@@ -31,6 +31,24 @@ def test_mws_weights() -> None:
     assert torch.allclose(weights(MWS()), torch.full((B, B), 1 / (N * B), dtype=torch.float64))
 
 
+def test_what_mws_adds_to_the_total_correlation_and_without_constants_does_not() -> None:
+    """Over the batch's own mixture (D - 1) log N with them, -(D - 1) log B without, and the same gradient."""
+    t = gaussian_trace()
+    batch, dims = t.z.shape
+
+    def tc(by: MWS | Exact) -> tuple[float, torch.Tensor]:
+        value = TotalCorrelation(by).value(t, Evaluator(t, {}, {})).mean()
+        return value.item(), torch.autograd.grad(value, t.q.mean)[0]
+
+    (exact, slope), (high, high_slope), (low, low_slope) = (tc(by) for by in (Exact(), MWS(), MWS(constants=False)))
+    assert high - exact == pytest.approx((dims - 1) * math.log(t.batch.n_data))
+    assert low - exact == pytest.approx(-(dims - 1) * math.log(batch))
+    assert high - low == pytest.approx((dims - 1) * math.log(t.batch.n_data * batch))
+    torch.testing.assert_close(high_slope, slope)
+    torch.testing.assert_close(low_slope, slope)
+    assert MWS().digest() != MWS(constants=False).digest()
+
+
 def test_mss_weights_lie_on_the_diagonal_and_next_to_it() -> None:
     w = weights(MSS())
     expected = torch.full((B, B), 1 / M, dtype=torch.float64)

@@ -9,7 +9,7 @@ import torch
 
 from hatchel.core.errors import HatchelError
 from hatchel.objective.objective import Objective
-from hatchel.objective.terms.elbo import KL, ClosedKL
+from hatchel.objective.terms.elbo import KL, ClosedKL, RealKL
 from hatchel.objective.trace import Trace
 from tests.conftest import MIXED, gaussian_trace, mixed_trace
 
@@ -34,6 +34,15 @@ def test_the_gradient_falls_on_closed_coordinates_alone() -> None:
     Objective({"it": 1.0 * ClosedKL(every=10, first=1)}, t.q.layout)(t).total.backward()
     assert t.q.mean.grad[:, :3].abs().max() == 0
     torch.testing.assert_close(t.q.mean.grad[:, 3], t.q.mean.detach()[:, 3] / len(t.z))
+
+
+@pytest.mark.parametrize("discrete_kl", ["drawn", "categorical"])
+def test_the_kl_of_the_real_coordinates_leaves_the_classes_out(discrete_kl: str) -> None:
+    t = mixed_trace(dataclasses.replace(MIXED["mixed"], discrete_kl=discrete_kl))
+    found = RealKL().value(t, None)  # pyright: ignore[reportArgumentType]
+    torch.testing.assert_close(found, KL(("style",)).value(t, None))  # pyright: ignore[reportArgumentType]
+    plain = gaussian_trace(dim=4)
+    torch.testing.assert_close(RealKL().value(plain, None), KL().value(plain, None))  # pyright: ignore[reportArgumentType]
 
 
 def test_classes_are_never_closed_and_a_drawn_kl_is_refused() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shutil
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import torch
 
 from hatchel.metrics import mig
 from hatchel.report.findings import Findings
-from hatchel.report.panels.curves import diffusion, information_over_steps, information_terms
+from hatchel.report.panels.curves import critics, diffusion, information_over_steps, information_terms
 from hatchel.training.checkpoint import save
 from hatchel.training.events import read_events
 from hatchel.training.run import TrainedRun
@@ -49,6 +50,22 @@ def test_terms_are_those_of_the_loss_but_the_reconstruction(found: Findings) -> 
     drawn = information_terms(found)
     assert list(drawn) == ["mi", "tc", "dw"]
     assert drawn["tc"][1].tolist() == [e["term/tc"] for e in read_events(found.run.folder)]
+
+
+def test_critics_are_drawn_beside_independent_readings_and_blind_ones_are_named(
+    found: Findings, tmp_path: Path
+) -> None:
+    assert critics(found) is None  # this run has none
+    lines = [{"step": s, "loss": 1.0, "reading/tc": 0.01, "independent/tc": 1.5} for s in (10, 20)]
+    lines.insert(0, {"step": 5, "loss": 1.0, "reading/tc": 0.0})
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    run = TrainedRun(tmp_path, found.run.description, found.run.model, 20)
+    drawing = critics(dataclasses.replace(found, run=run))
+    assert drawing is not None
+    read, independent = drawing.figures["critics"].axes[0].lines
+    assert (read.get_xdata().tolist(), read.get_ydata().tolist()) == ([5, 10, 20], [0, 0.01, 0.01])
+    assert (independent.get_xdata().tolist(), independent.get_ydata().tolist()) == ([10, 20], [1.5, 1.5])
+    assert "The critic of tc was blind at 2 of 2 events: it read 0.01 nats" in drawing.caption
 
 
 def test_the_page_says_which_steps_there_are(found: Findings) -> None:

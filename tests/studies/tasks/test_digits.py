@@ -82,6 +82,16 @@ def test_a_decoder_that_ignores_style_keeps_every_class(monkeypatch):
     assert np.array(record.details["strips"]["z0"]).shape[:2] == (K, STOPS)
 
 
+def test_classes_are_decoded_with_drawn_styles_and_named(monkeypatch):
+    plain = found(monkeypatch, Model(turns=False), dict.fromkeys("012", 1.0))
+    assert (plain.values["named_alike"], plain.values["distinct"]) == (1.0, 3.0)
+    assert plain.details["class names"] == [[0, 1.0], [1, 1.0], [2, 1.0]]
+    # z0 > 0 turns the class: about half of the draws have the other name.
+    turned = found(monkeypatch, Model(turns=True), dict.fromkeys("012", 1.0))
+    assert 0.5 <= turned.values["named_alike"] < 0.65
+    assert turned.values["distinct"] == len({n for n, share in turned.details["class names"] if share > 0.5})
+
+
 def test_a_coordinate_that_turns_the_class_shows(monkeypatch):
     record = found(monkeypatch, Model(turns=True), {"0": 0.2, "1": 2.0, "2": 0.0})
     assert record.values["kept"] == pytest.approx((4 / 7 + 1) / 2)  # z0 keeps it at four stops of seven, z1 at all

@@ -72,7 +72,7 @@ def test_an_unreachable_cluster_is_one_line(kind: str, monkeypatch: pytest.Monke
         with pytest.raises(HatchelError, match=rf"engine {kind}: nothing answers at {address} \(Connection refused\)"):
             opened(from_dict(Engine, f"{kind}://{address}"))
     for bad in ("head", "head:port", ":8786"):
-        with pytest.raises(HatchelError, match=f"is not HOST:PORT; say --engine {kind}://HOST:PORT"):
+        with pytest.raises(HatchelError, match=f"is not HOST:PORT; use --engine {kind}://HOST:PORT"):
             opened(from_dict(Engine, f"{kind}://{bad}"))
 
 

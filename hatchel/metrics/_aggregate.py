@@ -1,4 +1,4 @@
-"""Densities of the aggregate posterior q(z) = 1/J sum_j q(z|x_j): the exact sum over a stated number of posteriors."""
+"""The aggregate posterior q(z) = 1/J sum_j q(z|x_j), the exact sum over a stated number, and two metrics of it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.metrics.information import Float
-from hatchel.metrics.inputs import Labels
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count
+from hatchel.metrics.inputs import Float, Labels
+from hatchel.metrics.metric import Bootstrap, Metric
 from hatchel.metrics.probe import Probe
+from hatchel.metrics.score import Score
 
 Real = NDArray[Any]
 
@@ -50,7 +53,8 @@ class Aggregate:
         return probe.once(key, lambda: self._information(probe, classes))
 
     def _information(self, probe: Probe, classes: Labels) -> Float:
-        mean, std = _posteriors(probe, self.rows)
+        assert probe.std is not None
+        mean, std = probe.codes[self.rows], probe.std[self.rows]
         result = np.zeros((probe.dims, classes.shape[1]))
         for k in range(classes.shape[1]):
             drawn = classes[self.own, k]
@@ -139,15 +143,11 @@ def _half_log_det(noise: Float | None) -> float:
     return 0.0 if noise is None else 0.5 * float(np.linalg.slogdet(noise)[1])
 
 
-def _posteriors(probe: Probe, rows: NDArray[np.int64]) -> tuple[Float, Float]:
-    assert probe.std is not None
-    return probe.codes[rows], probe.std[rows]
-
-
 def _compute(probe: Probe, seed: int, draws: int, posteriors: int) -> Aggregate:
     rng = np.random.default_rng(seed)
     rows = np.arange(probe.n) if probe.n <= posteriors else rng.choice(probe.n, posteriors, replace=False)
-    mean, std = _posteriors(probe, rows)
+    assert probe.std is not None
+    mean, std = probe.codes[rows], probe.std[rows]
     own = rng.permutation(len(rows))[:draws] if draws <= len(rows) else rng.integers(len(rows), size=draws)
     noise = rng.standard_normal((draws, probe.dims))
     if probe.noise is not None:
@@ -157,3 +157,91 @@ def _compute(probe: Probe, seed: int, draws: int, posteriors: int) -> Aggregate:
     joint_given_x = log_given(mean[own], std[own], z, probe.noise)
     marginals, joint = log_marginals(mean, std, z), log_joint(mean, std, z, probe.noise)
     return Aggregate(seed, rows, own, z, given_x, joint_given_x, marginals, joint)
+
+
+class ELBOTerms(Metric):
+    """KL(q(z|x) || N(0, I)) = I(x;z) + TC(z) + sum_d KL(q(z_d) || p(z_d)) (Chen et al. 2018, Eq. 2).
+
+    In nats, with log q by the exact sum over the given posteriors; the value is the KL, the parts its three terms
+    (`mutual_information`, `total_correlation`, `dimension_kl`) and I(x; z_d) of every dimension.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import elbo_terms
+    >>> terms = elbo_terms(np.array([[-9.0], [9.0]]), np.ones((2, 1)))  # two codes that can be told apart
+    >>> round(terms.parts["mutual_information"], 4)
+    0.6931
+    """
+
+    needs = ("std",)
+    accepts = ("noise",)
+    interval = Bootstrap(most=8)
+    lower_is_better = True
+
+    draws: Count = DRAWS
+    "Monte Carlo draws z ~ q(z)."
+    posteriors: Count = POSTERIORS
+    "Posteriors in the mixture q(z); all rows where there are fewer."
+
+    def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
+        q = Aggregate.of(probe, rng, self.draws, self.posteriors)
+        prior = -0.5 * (q.draws.T**2 + np.log(2 * np.pi))  # (D, S)
+        per_dimension = (q.given_x - q.marginals).mean(axis=1)
+        parts = {
+            "mutual_information": float((q.joint_given_x - q.joint).mean()),
+            "total_correlation": float((q.joint - q.marginals.sum(axis=0)).mean()),
+            "dimension_kl": float((q.marginals - prior).sum(axis=0).mean()),
+            "mutual_information_per_dimension": {f"z{d}": float(v) for d, v in enumerate(per_dimension)},
+        }
+        value = float((q.joint_given_x - prior.sum(axis=0)).mean())
+        return self.result(probe, value, parts=parts, notes=q.notes)
+
+
+class InformationIsolation(Metric):
+    """I(z_S; x) - sum_{i in S} I(z_i; x): 0 where the dimensions of S inform about different things.
+
+    Split Encoder 2019, Eq. 6. Equal to E_x KL(q(z_S|x) || prod q(z_i|x)) - KL(q(z_S) || prod q(z_i)): `conditional`
+    and `marginal` in the parts. The first is 0 for independent noise and -1/2 log det R_S for noise with the
+    correlation matrix R.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import information_isolation
+    >>> same = np.repeat([[-9.0], [9.0]], 2, axis=1)  # two dimensions that carry the same bit
+    >>> round(float(information_isolation(same, np.ones((2, 2)))), 3)  # log 2 - 2 log 2
+    -0.693
+    """
+
+    needs = ("std",)
+    accepts = ("noise",)
+    interval = Bootstrap(most=8)
+
+    subset: tuple[int, ...] | None = None
+    "The dimensions S; all by default."
+    draws: Count = DRAWS
+    "Monte Carlo draws z ~ q(z)."
+    posteriors: Count = POSTERIORS
+    "Posteriors in the mixture q(z); all rows where there are fewer."
+
+    def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
+        q = Aggregate.of(probe, rng, self.draws, self.posteriors)
+        subset = tuple(range(probe.dims)) if self.subset is None else self.subset
+        if not subset or len(set(subset)) < len(subset) or not all(0 <= d < probe.dims for d in subset):
+            raise HatchelError(
+                f"information_isolation: subset {subset}: expected dimensions 0 to {probe.dims - 1}, each once"
+            )
+        index = list(subset)
+        within = None if probe.noise is None else probe.noise[np.ix_(index, index)]
+        joint, given = q.joint, q.joint_given_x
+        if len(subset) < probe.dims:
+            assert probe.std is not None
+            mean, std = probe.codes[q.rows][:, index], probe.std[q.rows][:, index]
+            joint = log_joint(mean, std, q.draws[:, index], within)
+            given = log_given(mean[q.own], std[q.own], q.draws[:, index], within)
+        together = float((given - joint).mean())
+        single = (q.given_x[index] - q.marginals[index]).mean(axis=1)
+        parts = {
+            "together": together,
+            "singly": {f"z{d}": float(v) for d, v in zip(subset, single, strict=True)},
+            "conditional": 0.0 if within is None else float(-0.5 * np.linalg.slogdet(within)[1]),
+            "marginal": float((joint - q.marginals[index].sum(axis=0)).mean()),
+        }
+        return self.result(probe, together - single.sum(), parts=parts, notes=q.notes)

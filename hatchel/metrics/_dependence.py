@@ -1,0 +1,126 @@
+"""Dependence between dimensions: total correlation as if codes were Gaussian, and mutual information in pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.spec import Count
+from hatchel.metrics import information
+from hatchel.metrics.inputs import Float
+from hatchel.metrics.metric import Metric
+from hatchel.metrics.probe import Probe
+from hatchel.metrics.score import Score
+
+FLOOR = 1e-12
+"""Smallest eigenvalue of a correlation matrix that is told from 0."""
+SIGNAL = 4.0
+"""A dimension is active where its means' variance is as many times its noise."""
+
+
+class GaussianTC(Metric):
+    """TC = 1/2 (log det diag S - log det S), S the covariance (Locatello et al. 2019; Cheng et al. 2020, Prop. 1).
+
+    The value is TC_mean, of the posterior means. `sample` in the parts is TC_sample, of the given samples, or else
+    with S + diag E[std^2], which is their covariance. Where the deviations are known, `active_mean` and `active_sample`
+    are the same over the `active` dimensions alone, those with Var[mu] > 4 E[std^2] (ours): a weak dimension's small
+    means count in full in TC_mean. Also the Gaussian Wasserstein correlation of the means. Lower is better; dead
+    dimensions are left out. In nats.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import gaussian_tc
+    >>> x = np.array([-1.0, 1.0, -1.0, 1.0]); y = np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> round(float(gaussian_tc(np.stack([x, x + y], axis=1))), 6)  # correlation sqrt(1/2): -1/2 log(1 - 1/2)
+    0.346574
+    """
+
+    needs = ()
+    accepts = ("samples", "std")
+    lower_is_better = True
+
+    def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
+        covariance = _covariance(probe.codes)
+        value, singular = total_correlation(covariance)
+        wasserstein = wasserstein_correlation(covariance)
+        scale = float(np.trace(covariance))
+        parts = {
+            "mean": value,
+            "wasserstein": wasserstein,
+            "wasserstein_normalised": wasserstein / scale if scale > 0 else 0.0,
+        }
+        noise = None if probe.std is None else (probe.std**2).mean(axis=0)
+        sampled = None if noise is None else covariance + np.diag(noise)
+        if probe.samples is not None:
+            sampled = _covariance(probe.samples)
+        if sampled is not None:
+            parts["sample"] = total_correlation(sampled)[0]
+        if noise is not None and sampled is not None:
+            active = np.flatnonzero(np.diag(covariance) > SIGNAL * noise)
+            of_active = np.ix_(active, active)
+            parts["active"] = float(len(active))
+            parts["active_mean"] = total_correlation(covariance[of_active])[0]
+            parts["active_sample"] = total_correlation(sampled[of_active])[0]
+        notes = ["dimensions determine each other: the true value is infinite"] if singular else []
+        return self.result(probe, value, parts=parts, notes=notes)
+
+
+def total_correlation(covariance: Float) -> tuple[float, bool]:
+    """-1/2 log det of the correlation matrix, and whether that is singular (then the log is of FLOOR)."""
+    deviation = np.sqrt(np.diag(covariance))
+    alive = deviation > 0
+    if not alive.any():
+        return 0.0, False
+    correlation = covariance[np.ix_(alive, alive)] / np.outer(deviation[alive], deviation[alive])
+    eigenvalues = np.linalg.eigvalsh(correlation)
+    singular = bool(eigenvalues[0] < FLOOR)
+    return max(0.0, float(-0.5 * np.log(np.maximum(eigenvalues, FLOOR)).sum())), singular
+
+
+def wasserstein_correlation(covariance: Float) -> float:
+    """W2² between N(0, S) and N(0, T), T = diag S: 2 tr S - 2 tr (T^1/2 S T^1/2)^1/2."""
+    root = np.sqrt(np.diag(covariance))
+    eigenvalues = np.linalg.eigvalsh(covariance * np.outer(root, root))
+    return float(2 * np.trace(covariance) - 2 * np.sqrt(np.maximum(eigenvalues, 0.0)).sum())
+
+
+def _covariance(codes: Float) -> Float:
+    shape = (codes.shape[1], codes.shape[1])
+    return np.cov(codes, rowvar=False).reshape(shape) if len(codes) > 1 else np.zeros(shape)
+
+
+class PairwiseNMI(Metric):
+    """Mean over pairs of I(z_i; z_j) / sqrt(H(z_i) H(z_j)), of latents or of a layer's features (RecurD 2022, Fig. 1).
+
+    The matrix holds all pairs. `mutual_information` in the parts is the mean of I(z_i; z_j) itself, in nats, the
+    reference library's score. Lower is better: 0 where dimensions are independent in pairs.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import pairwise_nmi
+    >>> x = np.array([0.0, 0.0, 1.0, 1.0]); y = np.array([0.0, 1.0, 0.0, 1.0])
+    >>> pairwise_nmi(np.stack([x, y, 2 * x], axis=1)).matrix.round(6)
+    array([[1., 0., 1.],
+           [0., 1., 0.],
+           [1., 0., 1.]])
+    """
+
+    needs = ()
+    accepts = ("features",)
+    lower_is_better = True
+
+    bins: Count = 20
+    "Equal-width bins per dimension."
+    layer: str | None = None
+    "Name of the layer whose features are meant; the codes by default."
+
+    def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
+        labels = probe.binned(self.bins)
+        if self.layer is not None:
+            features = probe.features or {}
+            if self.layer not in features:
+                raise unknown("layer", self.layer, features, where="pairwise_nmi")
+            labels = information.discretise(features[self.layer], self.bins)
+        if labels.shape[1] < 2:
+            raise HatchelError("pairwise_nmi: needs at least two dimensions")
+        matrix, shared = information.normalised_information(labels)
+        off = ~np.eye(len(matrix), dtype=np.bool_)
+        return self.result(probe, matrix[off].mean(), parts={"mutual_information": shared[off].mean()}, matrix=matrix)
