@@ -76,6 +76,10 @@ def describe(family: str) -> list[dict[str, Any]]:
         from hatchel.report.panels.panel import all_panels
 
         return [{"name": name, "what": panel.title, "fields": {}} for name, panel in all_panels().items()]
+    if family == "studies":
+        from hatchel.study.study import studies
+
+        return [{"name": name, "what": study.about, "fields": {}} for name, study in studies().items()]
     module, name = FAMILIES[family].split(":")
     root = getattr(importlib.import_module(module), name)
     rows: list[dict[str, Any]] = []
