@@ -15,8 +15,7 @@ from hatchel.core.version import __version__
 
 if TYPE_CHECKING:
     from hatchel.api.disentangler import Disentangler
-    from hatchel.api.run import Run, evaluate, load
-    from hatchel.api.train import train
+    from hatchel.api.run import Run, evaluate, load, train
     from hatchel.core.errors import HatchelError
     from hatchel.core.estimate import Estimate
     from hatchel.data.source import Source
@@ -37,8 +36,7 @@ __all__ = [
 ]  # fmt: skip
 _MODULES = {
     "api.disentangler": "Disentangler",
-    "api.run": "Run evaluate load",
-    "api.train": "train",
+    "api.run": "Run evaluate load train",
     "core.errors": "HatchelError",
     "core.estimate": "Estimate",
     "data.source": "Source",

@@ -6,14 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
 from hatchel.core.files import write_json
+from hatchel.core.progress import duration
 from hatchel.data.dsprites import DSprites
 from hatchel.evaluation.evaluation import ITEMS
 from hatchel.methods.resolve import resolve
-from hatchel.report.findings import Control, Findings, analyse
-from hatchel.report.page import training_seconds, write_report
+from hatchel.report.figure_export import SUMMARY_DPI, summary_figure
+from hatchel.report.findings import HEADLINES, Control, Findings, analyse
+from hatchel.report.page import NumberText, training_seconds, write_report
 from hatchel.report.style import png
-from hatchel.report.summary_figure import DPI, summary_figure
 from hatchel.training.loop import Stopped
 from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import Adam, RunSpec
@@ -75,10 +80,45 @@ def quickstart(
     )
     write_json(out / "scores.json", scores(found, controls))
     picture = out / "traversals.png"
-    picture.write_bytes(png(summary_figure(found, controls, model.spec.name), DPI))
+    picture.write_bytes(png(summary_figure(found, controls, model.spec.name), SUMMARY_DPI))
     report = write_report(found, out / "report.html", controls)
     seconds = training_seconds(model) + training_seconds(plain)
     return Quickstart(found, controls, report, out / "scores.json", picture, seconds)
+
+
+def print_scores(result: Quickstart) -> None:
+    """The scores beside those of the controls, where position is, and where the report is."""
+    model = result.model
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("")
+    table.add_column(model.run.spec.name, justify="right", style="bold")
+    table.add_column("95 % interval", justify="right")
+    for control in result.controls:
+        table.add_column(control.name, justify="right")
+    beside = [control.findings for control in result.controls]
+    for line in HEADLINES:
+        score = model.scores.get(line.key)
+        if score is not None:
+            own = NumberText.of(score)
+            table.add_row(
+                f"{line.label} {'↓' if line.lower_is_better else '↑'}",
+                own.value,
+                own.interval,
+                *(f"{float(f.scores[line.key]):.3f}" for f in beside),
+            )
+    for fit in model.fits:
+        others = [next(f.score for f in found.fits if f.factor == fit.factor) for found in beside]
+        own = NumberText.of(fit.score)
+        label = f"R² of {fit.factor} with z{fit.dimension} alone ↑"
+        table.add_row(label, own.value, own.interval, *(f"{other.value:.3f}" for other in others))
+    console = Console(soft_wrap=True)
+    console.print(table)
+    for control in result.controls:
+        console.print(f"{control.name}: {control.note}.", highlight=False)
+    console.print("↑ higher is better, ↓ lower is better; TC in nats.", highlight=False)
+    console.print(f"Training took {duration(result.seconds)}; n = {model.probe.n:,} items.", highlight=False)
+    console.print(f"Scores: {result.scores}", highlight=False)
+    console.print(f"Report: {result.report}", highlight=False)
 
 
 def scores(found: Findings, controls: tuple[Control, ...]) -> dict[str, object]:

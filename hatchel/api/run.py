@@ -1,15 +1,23 @@
-"""Run: a trained model with everything one does with it."""
+"""Run: a trained model with everything one does with it; `train` makes one, `load` reads it, `evaluate` scores it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Self
 
+from numpy.typing import NDArray
+
+from hatchel.data.dataset import Dataset
+from hatchel.data.source import Source
 from hatchel.evaluation.evaluation import Evaluation
 from hatchel.evaluation.evaluation import evaluate as evaluate_run
+from hatchel.methods.method import Method
+from hatchel.methods.resolve import resolve
 from hatchel.metrics.functions import evaluate as evaluate_codes
 from hatchel.metrics.score import Scores
 from hatchel.training.run import TrainedRun
+from hatchel.training.run import train as train_spec
+from hatchel.training.spec import RunSpec
 
 
 class Run(TrainedRun):
@@ -41,6 +49,30 @@ class Run(TrainedRun):
         opened = Listening.on(Session([self]), host="127.0.0.1", port=None)
         print(f"Explorer: {opened.address}   (Ctrl+C to stop)", flush=True)
         opened.run()
+
+
+def train(
+    method: str | Method | RunSpec,
+    *,
+    data: str | Path | Source | Dataset | NDArray[Any] | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+    force: bool = False,
+    progress: bool = True,
+    **changes: Any,
+) -> Run:
+    """Train a method: `train("beta_vae", data="dsprites", beta=4, steps=1000)`; or what a RunSpec describes.
+
+    `changes` are parameters of the method and fields of the run, dotted ones as `**{"latent.dim": 16}`.
+    `data`: a name, a path, a Source, a Dataset, an array of images (n, H, W, C) or of rows (n, F).
+    `out`: the run's folder, by default runs/NAME-DIGEST. A finished run with the same spec is loaded, not trained again
+    (`force` starts over); an unfinished one is continued with `resume`.
+    """
+    if not isinstance(method, RunSpec):
+        named = isinstance(data, str | Path | Source)
+        method, changes = resolve(method, data if named else "dsprites", changes), {}
+        data = None if named else data
+    return Run.of(train_spec(method, data=data, out=out, resume=resume, force=force, progress=progress, **changes))
 
 
 def load(folder: str | Path, device: str = "cpu") -> Run:

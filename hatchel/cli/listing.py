@@ -1,14 +1,20 @@
-"""`hatchel list`."""
+"""`hatchel list` and `hatchel show`: what there is, and what one method minimises."""
 
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from collections.abc import Iterator
+from inspect import isabstract
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from hatchel.cli.options import Plugin
+from hatchel.cli.options import Plugin, load_plugins, read_spec
 from hatchel.core.errors import HatchelError, unknown
+
+if TYPE_CHECKING:
+    from hatchel.core.spec import Spec
+    from hatchel.training.spec import RunSpec
 
 FAMILIES = {
     "methods": "hatchel.methods.method:Method",
@@ -43,8 +49,6 @@ def list_members(
         raise HatchelError("presets are called methods: hatchel list methods")
     if family not in FAMILIES:
         raise unknown("family", family, FAMILIES)
-    from hatchel.cli.assignments import load_plugins
-
     load_plugins(plugin)
     rows = describe(family)
     if as_json:
@@ -68,6 +72,14 @@ def describe(family: str) -> list[dict[str, Any]]:
     import dataclasses
     import importlib
 
+    if family == "panels":
+        from hatchel.report.panels.panel import all_panels
+
+        return [{"name": name, "what": panel.title, "fields": {}} for name, panel in all_panels().items()]
+    if family == "studies":
+        from hatchel.study.study import studies
+
+        return [{"name": name, "what": study.about, "fields": {}} for name, study in studies().items()]
     module, name = FAMILIES[family].split(":")
     root = getattr(importlib.import_module(module), name)
     rows: list[dict[str, Any]] = []
@@ -81,3 +93,69 @@ def describe(family: str) -> list[dict[str, Any]]:
         row["fields"] = {f.name: helps.get(f.name, "") for f in dataclasses.fields(member)}
         rows.append(row)
     return rows
+
+
+def show(
+    target: Annotated[str, typer.Argument(help="A method, or a YAML/JSON file.")],
+    assignments: Annotated[
+        list[str] | None, typer.Argument(help="Fields to change, as key=value.", metavar="[KEY=VALUE]...")
+    ] = None,
+    size: Annotated[int, typer.Option(help="Pixels per side to assume if only the data's files could show it.")] = 64,
+    plugin: Plugin = None,
+) -> None:
+    """Print a method's objective as a formula, its parameters, its size, and the full configuration (YAML, for a file).
+
+    [bold]hatchel show beta_tcvae beta=6 > mine.yaml[/]   then   [bold]hatchel train mine.yaml[/]
+    """
+    import yaml
+
+    from hatchel.core.spec import to_dict
+    from hatchel.methods.method import Method
+
+    load_plugins(plugin)
+    spec = read_spec(target, assignments or ())
+    member = Method.members().get(target)
+    if member is not None:
+        print(f"# {target}: {member.paper}. Verified: {member.verified}.")
+        for name, text in _parameters(member):
+            print(f"#   {name}: {' '.join(text.split())}")
+        if member.shorthands:
+            short = "; ".join(f"{name} for {' and '.join(full)}" for name, full in member.shorthands.items())
+            print(f"#   short: {short}")
+    print(f"# minimise  {spec.formula()}")
+    for line in _size(spec, size):
+        print(f"# {line}")
+    print(yaml.safe_dump(to_dict(spec), sort_keys=False), end="")
+
+
+def _parameters(member: type[Spec], path: str = "") -> Iterator[tuple[str, str]]:
+    """Each parameter with its help; those of a part whose kind is fixed, such as a controller, follow it."""
+    from hatchel.core.spec import Spec
+
+    hints, helps = get_type_hints(member), member.help()
+    for name, text in helps.items():
+        yield f"{path}{name}", text
+        part = hints[name]
+        if isinstance(part, type) and issubclass(part, Spec) and not isabstract(part):
+            yield from _parameters(part, f"{path}{name}.")
+
+
+def _size(spec: RunSpec, size: int) -> list[str]:
+    """Parameters and multiplications by part, without loading the data."""
+    from hatchel.training.cost import cost
+
+    known = spec.data.known_shape
+    shape = known or (1, size, size)
+    where = spec.data.kind if known else f"assumed, as only the files of {spec.data.kind} show it: see --size"
+    found = cost(spec.fit_to_shape(shape), shape)
+
+    def line(numbers: dict[str, int], unit: float, digits: int, prefix: str = "M") -> str:
+        parts = ", ".join(f"{name} {count / unit:.{digits}f}" for name, count in numbers.items())
+        return f"{sum(numbers.values()) / unit:.{digits}f} {prefix} ({parts})"
+
+    return [
+        f"for images of {shape[1]}x{shape[2]} with {shape[0]} channel{'s' if shape[0] > 1 else ''} ({where}):",
+        f"  parameters        {line(found.parameters, 1e6, 3)}",
+        f"  MACs, one image   {line(found.macs, 1e6, 2)}",
+        f"  MACs by thop's rules, 64 images   {line(found.thop, 1e9, 3, 'G')}",
+    ]

@@ -9,16 +9,11 @@ import typer
 
 import hatchel
 from hatchel.cli.data import app as data_app
-from hatchel.cli.evaluate import evaluate
-from hatchel.cli.explore import explore
-from hatchel.cli.export import export
-from hatchel.cli.listing import list_members
-from hatchel.cli.quickstart import quickstart
-from hatchel.cli.report import report
+from hatchel.cli.listing import list_members, show
+from hatchel.cli.runs import evaluate, explore, export, report
 from hatchel.cli.score import score
-from hatchel.cli.show import show
 from hatchel.cli.study import app as study_app
-from hatchel.cli.train import train
+from hatchel.cli.train import quickstart, train
 from hatchel.core.errors import HatchelError
 
 app = typer.Typer(

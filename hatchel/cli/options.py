@@ -1,11 +1,17 @@
-"""Options that several commands share."""
+"""What several commands share: options, plug-in files, and `key=value` arguments (`gamma=10 latent.dim=16`)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
+
+from hatchel.core.errors import HatchelError
+
+if TYPE_CHECKING:
+    from hatchel.training.spec import RunSpec
 
 EngineName = Annotated[
     str, typer.Option("--engine", help="here, local, dask, dask://HOST:PORT, ray, ray://HOST:PORT or slurm.")
@@ -18,3 +24,64 @@ Folder = Annotated[Path, typer.Option("--store", help="The folder that keeps the
 Plugin = Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")]
 STUDIES = Path("studies")
 """The default store."""
+
+
+def parse(arguments: Sequence[str]) -> dict[str, Any]:
+    """Each key with its value, read as YAML: numbers, true/false, [lists], words.
+
+    >>> parse(["gamma=10", "latent.dim=16", "by=mws", "anchors=[0, 1]"])
+    {'gamma': 10, 'latent.dim': 16, 'by': 'mws', 'anchors': [0, 1]}
+    """
+    import yaml
+
+    values: dict[str, Any] = {}
+    for argument in arguments:
+        key, equals, text = argument.partition("=")
+        if not equals or not key:
+            raise HatchelError(f"{argument!r}: expected key=value, such as steps=1000 or latent.dim=16")
+        try:
+            values[key] = yaml.safe_load(text)
+        except yaml.YAMLError:
+            values[key] = text
+    return values
+
+
+def load_plugins(files: Sequence[Path] | None) -> None:
+    """Import the files given with --plugin."""
+    from hatchel.core.plugins import load_file
+
+    for file in files or ():
+        load_file(file)
+
+
+def read_spec(target: str, arguments: Sequence[str]) -> RunSpec:
+    """The run that a method's name or a YAML/JSON file describes, with the assignments applied."""
+    from hatchel.core.spec import from_dict, updated
+    from hatchel.methods.resolve import resolve
+    from hatchel.training.spec import RunSpec
+
+    changes = parse(arguments)
+    path = Path(target)
+    if path.suffix in (".yaml", ".yml", ".json"):
+        body = _read_file(path)
+        if "preset" in body:
+            raise HatchelError(f"{path}: `preset` is now `method`; write `method: {body['preset']}`")
+        if "method" not in body:
+            return updated(from_dict(RunSpec, body), changes)
+        target = str(body.pop("method"))
+        changes = {**body, **changes}
+    return resolve(target, changes=changes)
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        body = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise HatchelError(f"{path}: cannot be read ({error.strerror})") from None
+    except yaml.YAMLError as error:
+        raise HatchelError(f"{path}: is not YAML or JSON ({str(error).splitlines()[0]})") from None
+    if not isinstance(body, dict):
+        raise HatchelError(f"{path}: expected fields and values, such as `method: factor_vae`")
+    return cast(dict[str, Any], body)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -107,11 +105,7 @@ def as_text(answer: pd.DataFrame, form: str) -> str:
     """What a query found as CSV or JSON text."""
     if form == "json":
         return json.dumps(answer.to_dict("records"), indent=1) + "\n"
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(answer.columns)
-    writer.writerows(answer.itertuples(index=False, name=None))
-    return out.getvalue()
+    return answer.to_csv(index=False, lineterminator="\n")
 
 
 def _print_claims(claims: Sequence[Claim]) -> None:

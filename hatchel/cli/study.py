@@ -44,7 +44,7 @@ def list_(as_json: AsJson = False, plugin: Plugin = None) -> None:
     """
     import json
 
-    from hatchel.cli.assignments import load_plugins
+    from hatchel.cli.options import load_plugins
     from hatchel.cli.printing import print_table
     from hatchel.study.study import studies
 
@@ -207,7 +207,7 @@ app.command()(tune)
 
 
 def _study(target: str, plugin: list[Path] | None) -> Study:
-    from hatchel.cli.assignments import load_plugins
+    from hatchel.cli.options import load_plugins
     from hatchel.study.study import Study
 
     load_plugins(plugin)

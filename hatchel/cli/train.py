@@ -1,4 +1,4 @@
-"""`hatchel train`."""
+"""`hatchel train`, and `hatchel quickstart`, which trains and shows one good model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from hatchel.cli.options import Plugin
+from hatchel.cli.options import Plugin, load_plugins, parse, read_spec
+from hatchel.core.errors import HatchelError
 
 
 def train(
@@ -34,7 +35,6 @@ def train(
 
     [bold]torchrun --nproc-per-node 2 -m hatchel train beta_tcvae[/]   two processes, the same result
     """
-    from hatchel.cli.assignments import load_plugins, parse, read_spec
     from hatchel.training import run as runs
 
     load_plugins(plugin)
@@ -47,3 +47,28 @@ def train(
 
     if rank() == 0 and not quiet:
         print(f"{made.folder}: {made.steps} steps of {made.spec.name}.  Next: hatchel evaluate {made.folder}")
+
+
+def quickstart(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the model, its scores and the report.")] = (
+        Path("runs/quickstart")
+    ),
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    force: Annotated[bool, typer.Option("--force", "--fresh", help="Start over instead of resuming.")] = False,
+    steps: Annotated[int | None, typer.Option(min=1, hidden=True, help="Fewer steps, for a first try.")] = None,
+) -> None:
+    """Train, measure and show one good model on built-in data: a few minutes on two cores, nothing to download.
+
+    Ctrl-C loses nothing: the same command resumes. Finished models are only measured and reported again.
+    """
+    from hatchel.api.quickstart import CONTROL, QUICKSTART, print_scores
+    from hatchel.api.quickstart import quickstart as start
+
+    spec, control = QUICKSTART.with_fields(seed=seed), CONTROL.with_fields(seed=seed)
+    if steps is not None:
+        spec, control = spec.with_fields(steps=steps), control.with_fields(steps=min(steps, control.steps))
+    try:
+        result = start(out, spec=spec, control=control, force=force)
+    except KeyboardInterrupt:
+        raise HatchelError("stopped; the models are saved: run the same command again to go on") from None
+    print_scores(result)

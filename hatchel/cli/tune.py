@@ -51,7 +51,7 @@ def tune(
 
     Every trial is tasks of the store: a point that was computed before, here or in a study, costs nothing.
     """
-    from hatchel.cli.assignments import load_plugins, parse
+    from hatchel.cli.options import load_plugins, parse
     from hatchel.cli.printing import print_table
     from hatchel.core.spec import from_dict
     from hatchel.data.source import Source
@@ -94,7 +94,7 @@ def tune(
 
 def engine_from(text: str, workers: int, fields: list[str] | None) -> Engine:
     """The engine that --engine, --workers and --engine-set name."""
-    from hatchel.cli.assignments import parse
+    from hatchel.cli.options import parse
     from hatchel.core.spec import from_dict, updated
     from hatchel.study.engines.engine import Engine
 

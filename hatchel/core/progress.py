@@ -14,10 +14,13 @@ EVERY = 60.0  # seconds between two lines where stderr is not a terminal
 
 
 @contextmanager
-def progress(label: str, total: float | None, done: int = 0) -> Generator[Callable[[float], None]]:
-    """Yields `advance(amount)`; a bar on stderr after a second of work, nothing when stderr is not a terminal."""
+def progress(label: str, total: float | None, done: int = 0) -> Generator[Callable[..., None]]:
+    """Yields `advance(amount, label="")`; a bar on stderr after a second of work, none if that is not a terminal.
+
+    A label given to `advance` takes the place of the one before.
+    """
     if not sys.stderr.isatty():
-        yield lambda amount: None
+        yield lambda amount, label="": None
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -26,10 +29,10 @@ def progress(label: str, total: float | None, done: int = 0) -> Generator[Callab
     task = bar.add_task(label, total=total, completed=done)
     begin = time.monotonic()
 
-    def advance(amount: float) -> None:
+    def advance(amount: float, label: str = "") -> None:
         if time.monotonic() - begin > PATIENCE:
             bar.start()
-        bar.advance(task, amount)
+        bar.update(task, advance=amount, description=label or None)
 
     try:
         yield advance

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -39,11 +39,11 @@ DENSITIES = 400_000_000
 """Log-densities of one coordinate that are evaluated at most for I(x; z_d), some seconds' worth."""
 
 
-class Evaluation(Mapping[str, Scores]):
+class Evaluation(dict[str, Scores]):
     """Scores by representation: `mean` first, then `sample`, the levels and the layers that were asked for."""
 
     def __init__(self, scores: Mapping[str, Scores], settings: Mapping[str, Any]) -> None:
-        self._scores = dict(scores)
+        super().__init__(scores)
         self.settings = dict(settings)
 
     @classmethod
@@ -60,15 +60,6 @@ class Evaluation(Mapping[str, Scores]):
             return cls({k: Scores.from_dict(v) for k, v in representations.items()}, found["settings"])
         except (KeyError, TypeError, ValueError, AttributeError):
             raise HatchelError(f"{path}: was not written by `hatchel evaluate`; run it again") from None
-
-    def __getitem__(self, name: str) -> Scores:
-        return self._scores[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._scores)
-
-    def __len__(self) -> int:
-        return len(self._scores)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -152,6 +143,7 @@ class StoredScores:
         missing = [m for m in metrics if m.variant not in scores and m.variant not in skipped]
         with progress("measuring", len(missing)) as advance:
             for metric in missing:
+                advance(0, f"{name}: {metric.kind}")
                 reads = {*metric.needs, *metric.also_needs.values()}
                 probe = self.probe(name, "factors" in reads, "images" in reads)
                 reason = metric.missing(probe)

@@ -17,15 +17,15 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from starlette.exceptions import HTTPException
 
 from hatchel.core.errors import HatchelError
-from hatchel.explorer.errors import RequestError
 from hatchel.explorer.page import asset, page
 from hatchel.explorer.security import WILDCARDS, Application, Secured, message_page
 from hatchel.explorer.session import BATCH, Session
-from hatchel.explorer.uploads import BYTES
+from hatchel.explorer.uploads import BYTES, RequestError
 
 PORT = 8765
 """Tried first; another free one is taken where it is busy."""
@@ -73,13 +73,9 @@ def application(session: Session, *, host: str = "127.0.0.1", token: str | None 
     async def work(call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(pool, call)
 
-    @app.exception_handler(RequestError)
-    async def refused(request: Request, error: RequestError) -> Response:  # pyright: ignore[reportUnusedFunction]
-        return JSONResponse({"error": str(error)}, error.status)
-
     @app.exception_handler(HatchelError)
-    async def mistaken(request: Request, error: HatchelError) -> Response:  # pyright: ignore[reportUnusedFunction]
-        return JSONResponse({"error": str(error)}, 422)
+    async def refused(request: Request, error: HatchelError) -> Response:  # pyright: ignore[reportUnusedFunction]
+        return JSONResponse({"error": str(error)}, error.status if isinstance(error, RequestError) else 422)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(  # pyright: ignore[reportUnusedFunction]
@@ -105,10 +101,7 @@ def application(session: Session, *, host: str = "127.0.0.1", token: str | None 
 
     @app.post("/api/decode")
     async def decode(asked: Decode) -> Response:  # pyright: ignore[reportUnusedFunction]
-        decoded = await work(lambda: session.decode(asked.run, asked.level, asked.codes))
-        if decoded.ndim == 2:
-            return JSONResponse(decoded.tolist())
-        return Response(decoded.tobytes(), media_type="application/octet-stream")
+        return _items(await work(lambda: session.run(asked.run).decode(asked.codes, asked.level)))
 
     @app.post("/api/pick")
     async def pick(asked: Pick) -> Response:  # pyright: ignore[reportUnusedFunction]
@@ -125,10 +118,7 @@ def application(session: Session, *, host: str = "127.0.0.1", token: str | None 
 
     @app.post("/api/picture")
     async def picture(asked: Pick) -> Response:  # pyright: ignore[reportUnusedFunction]
-        found = await work(lambda: session.picture(asked.item))
-        if found.ndim == 1:
-            return JSONResponse(found.tolist())
-        return Response(found.tobytes(), media_type="application/octet-stream")
+        return _items(await work(lambda: session.picture(asked.item)))
 
     return Secured(app, host=host, token=token, limit=LIMIT)
 
@@ -139,6 +129,13 @@ def _serve_asset(app: FastAPI, name: str, kind: str) -> None:
     @app.get(f"/{name}")
     async def answer() -> Response:  # pyright: ignore[reportUnusedFunction]
         return Response(content, media_type=kind)
+
+
+def _items(found: NDArray[Any]) -> Response:
+    """Pixels as bytes, the rows of a table as numbers."""
+    if found.ndim >= 3:
+        return Response(found.tobytes(), media_type="application/octet-stream")
+    return JSONResponse(found.tolist())
 
 
 def _one_thread() -> None:

@@ -15,9 +15,8 @@ from hatchel.core.progress import progress
 from hatchel.data.table import TableColumn
 from hatchel.evaluation.codes import ITEMS, chosen_items
 from hatchel.evaluation.evaluation import StoredScores, information_metric
-from hatchel.explorer.errors import RequestError
 from hatchel.explorer.sliders import Slider, sliders
-from hatchel.explorer.uploads import as_image, fitted, opened
+from hatchel.explorer.uploads import RequestError, as_image, fitted, opened
 from hatchel.latents.likelihoods import Columns
 from hatchel.metrics.probe import Probe
 from hatchel.report.dimensions import Dimensions, site_information
@@ -168,10 +167,6 @@ class Session:
                 404, f"there is no item {item}; {self.data.name} has the items 0 to {len(self.data) - 1}"
             )
         return self._take(np.array([item]))[0]
-
-    def decode(self, run: int, level: int, codes: Sequence[Sequence[float]]) -> NDArray[Any]:
-        """See `ExploredRun.decode`."""
-        return self.run(run).decode(codes, level)
 
     def scatter(self, run: int, level: int, columns: Sequence[int]) -> list[list[float]]:
         """Chosen columns of the points' codes, each (points,)."""

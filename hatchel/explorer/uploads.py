@@ -1,4 +1,4 @@
-"""Pictures from outside: decoded in memory, within limits, and fitted to what a run's encoder reads."""
+"""Pictures from outside: decoded within limits, fitted to a run's encoder; and what is wrong with a request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from hatchel.explorer.errors import RequestError
+from hatchel.core.errors import HatchelError
 
 BYTES = 8 << 20
 """A larger file is refused before it is read."""
@@ -19,6 +19,14 @@ FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
 """By content, whatever the file's name or declared type say."""
 
 Pixels = NDArray[np.uint8]
+
+
+class RequestError(HatchelError):
+    """One line for the page, and an HTTP status."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 def opened(content: bytes) -> Image.Image:

@@ -1,4 +1,4 @@
-"""Dimensions: what each variable of the code carries, follows and ranges over."""
+"""Dimensions: what each variable of the code carries, follows and ranges over, and how well a line explains it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.data.factors import Factor, FactorSpace
 from hatchel.latents.layout import Site, plain_layout
 from hatchel.metrics import information as counting
-from hatchel.metrics.information import Float
+from hatchel.metrics.information import Float, squared_correlations
+from hatchel.metrics.metric import percentile_interval
 from hatchel.metrics.probe import Probe
+from hatchel.metrics.score import Score
 
 ACTIVE = 0.05
 """Nats: a dimension with less I(x; z_d) is drowned in its own noise, whatever its mean still knows."""
@@ -128,3 +131,87 @@ def site_information(found: Sequence[Site], codes: NDArray[np.floating], real: S
 
 def _entropy(p: Float) -> Float:
     return -(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=-1)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A dimension at each value of a factor that occurs."""
+
+    at: Float  # (m,)
+    mean: Float  # (m,)
+    spread: Float  # (m,)
+
+
+def curve(code: Float, factor: Float) -> Curve:
+    """Mean and standard deviation of a dimension (n,) at each value of a factor (n,)."""
+    present = np.unique(factor)
+    groups = [code[factor == value] for value in present]
+    mean, spread = (np.array([f(g) for g in groups], dtype=np.float64) for f in (np.mean, np.std))
+    return Curve(present.astype(np.float64), mean, spread)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One factor and the active dimension that explains most of its variance."""
+
+    factor: str
+    dimension: int
+    name: str
+    """Of the dimension."""
+    score: Score
+    """R² of the factor given the dimension: their squared correlation."""
+    curve: Curve
+    """The dimension at each value of the factor."""
+
+
+def factor_grid(factor: Factor) -> Float:
+    """What the indices of a factor stand for: its values, or for words and classes the indices themselves."""
+    if factor.kind == "discrete":
+        return np.arange(factor.size, dtype=np.float64)
+    return np.array(factor.values, dtype=np.float64)
+
+
+def factor_values(probe: Probe, space: FactorSpace, k: int) -> Float:
+    """(n,): the value of factor k in every row."""
+    return factor_grid(space.factors[k])[np.asarray(probe.values)[:, k].astype(np.int64)]
+
+
+def r2_matrix(probe: Probe, space: FactorSpace, variables: Sequence[Site]) -> Float:
+    """(S, K): R² of every factor and real coordinate (Cheng et al. 2020, Fig. 8); NaN for a class or a still factor."""
+    result = np.full((len(variables), len(space.factors)), np.nan)
+    real = [s for s, site in enumerate(variables) if not site.discrete]
+    columns = [variables[s].columns[0] for s in real]
+    for k in probe.varying if real else ():
+        result[real, k] = squared_correlations(probe.codes[:, columns], factor_values(probe, space, int(k)))
+    return result
+
+
+def fits(probe: Probe, space: FactorSpace | None, dimensions: Dimensions, seed: int, bootstrap: int) -> tuple[Fit, ...]:
+    """One for every continuous factor that varies; the interval is for the dimension chosen on all rows.
+
+    Chosen among the active dimensions: the mean of a collapsed one often still follows a factor by a trace, on which
+    the decoder cannot act. Where none is active, as in an untrained network, among all.
+    """
+    if space is None or dimensions.shares is None or not len(dimensions.real):
+        return ()
+    found: list[Fit] = []
+    active = np.intersect1d(dimensions.active, dimensions.real)
+    eligible = active if len(active) else dimensions.real
+    r2s = r2_matrix(probe, space, dimensions.sites)
+    rng = np.random.default_rng(seed)
+    for k, factor in enumerate(space.factors):
+        if factor.kind != "continuous" or k not in probe.varying:
+            continue
+        values, r2 = factor_values(probe, space, k), r2s[:, k]
+        best = int(eligible[r2[eligible].argmax()])
+        column = probe.codes[:, [dimensions.column(best)]]
+        interval = None
+        if bootstrap:
+            rows = (rng.integers(probe.n, size=probe.n) for _ in range(bootstrap))
+            draws = [squared_correlations(column[r], values[r])[0] for r in rows]
+            interval = percentile_interval(float(r2[best]), np.array(draws), probe.n)
+        score = Score(
+            f"r2_{factor.name}", float(r2[best]), n=probe.n, seed=seed, interval=interval, replicates=bootstrap
+        )
+        found.append(Fit(factor.name, best, dimensions.name(best), score, curve(column[:, 0], values)))
+    return tuple(found)

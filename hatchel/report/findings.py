@@ -14,8 +14,7 @@ from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 from hatchel.nets.recursive import Recursive
-from hatchel.report.dimensions import Dimensions, site_information
-from hatchel.report.fits import Fit, fits
+from hatchel.report.dimensions import Dimensions, Fit, fits, site_information
 from hatchel.training.run import TrainedRun
 
 

@@ -13,10 +13,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import writable_folder, write_text
+from hatchel.core.progress import duration
 from hatchel.core.spec import to_dict
 from hatchel.core.version import __version__
 from hatchel.metrics.score import Score
-from hatchel.report.findings import HEADLINES, Control, Findings, Headline
+from hatchel.report.findings import HEADLINES, Control, Findings
 from hatchel.report.panels.panel import DrawnPanel, draw_panels
 from hatchel.training.events import read_events
 from hatchel.training.run import TrainedRun
@@ -84,18 +85,6 @@ class NumberText:
 
 
 @dataclass(frozen=True)
-class ScoreRow:
-    """A headline score in the summary."""
-
-    headline: Headline
-    cell: NumberText
-    n: int
-    interval: str
-    """Where its interval comes from."""
-    beside: tuple[NumberText, ...]
-
-
-@dataclass(frozen=True)
 class FactorRow:
     """A factor: the dimension that knows most of it, the next one, and R² where it has an order."""
 
@@ -106,21 +95,18 @@ class FactorRow:
     r2: NumberText
 
 
-def summary(found: Findings) -> list[ScoreRow]:
-    """A line for every headline score."""
-    lines: list[ScoreRow] = []
+def summary(found: Findings) -> list[dict[str, Any]]:
+    """A line for every headline score, with those of the controls and where its interval comes from."""
+    lines: list[dict[str, Any]] = []
     for headline in HEADLINES:
         score = found.scores.get(headline.key)
         if score is not None:
-            beside = tuple(NumberText.of(c.findings.scores.get(headline.key)) for c in found.controls)
-            lines.append(ScoreRow(headline, NumberText.of(score), score.n, interval_text(headline, score), beside))
+            policy = headline.spec.interval
+            drawn = f"{score.replicates} {policy.describe(score.n)}" if policy and score.replicates else ""
+            beside = [NumberText.of(c.findings.scores.get(headline.key)) for c in found.controls]
+            line = {"headline": headline, "cell": NumberText.of(score), "n": score.n, "interval": drawn}
+            lines.append(line | {"beside": beside})
     return lines
-
-
-def interval_text(headline: Headline, score: Score) -> str:
-    """Where a score's interval comes from."""
-    policy = headline.spec.interval
-    return f"{score.replicates} {policy.describe(score.n)}" if policy and score.replicates else ""
 
 
 def notes(found: Findings) -> list[str]:
@@ -178,19 +164,7 @@ def facts(found: Findings) -> dict[str, str]:
         + f", {sum(p.numel() for p in run.model.parameters()):,} parameters",
         "Training": f"{run.steps:,} of {spec.steps:,} steps, batch {spec.batch_size}, learning rate "
         f"{spec.optimizer.lr:g}, seed {spec.seed}",
-        "Time": duration(training_seconds(run)),
+        "Time": duration(seconds) if (seconds := training_seconds(run)) else "",
         "Measured on": f"{found.probe.n:,} items drawn at random (seed {found.probe.seed}), posterior means",
     }
     return {name: text for name, text in parts.items() if text}
-
-
-def duration(seconds: float) -> str:
-    """In words; empty where nothing is known.
-
-    >>> duration(221.4), duration(12.3), duration(0)
-    ('3 min 41 s', '12.3 s', '')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds else ""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -6,6 +6,7 @@ import base64
 import io
 import math
 import re
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
@@ -32,8 +33,9 @@ WIDTH = 5.2
 """Inches."""
 WIDE = 9.0
 """Of a figure that takes the whole width of a page; on a small screen it is scrolled."""
-
-
+LEGEND: Mapping[str, Any] = {
+    "frameon": False, "fontsize": SMALL, "labelcolor": INK, "handletextpad": 0.2, "columnspacing": 1.2,
+}  # fmt: skip
 SCALE = LinearSegmentedColormap.from_list("hatchel", (LOW, MIDDLE, HIGH)).with_extremes(bad=(0, 0, 0, 0))
 """From low to high; what is not there is transparent."""
 

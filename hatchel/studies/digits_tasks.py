@@ -196,7 +196,7 @@ class Strokes(Task):
     """Images of each digit that are traversed."""
 
     def compute(self, workspace: Workspace) -> Result:
-        from hatchel.report.fits import squared_correlations
+        from hatchel.metrics.information import squared_correlations
 
         run = Trained(seed=self.seed, run=self.run).trained(workspace)
         labels, images = sampled(run, self.items, self.seed)
@@ -286,7 +286,7 @@ def histogram(
     """Counts of the coordinate that knows the feature best, and how far it tells removed from kept."""
     from sklearn.metrics import roc_auc_score
 
-    from hatchel.report.fits import squared_correlations
+    from hatchel.metrics.information import squared_correlations
 
     images = np.concatenate([removed, kept])
     codes, real, _ = split_codes(run, images)

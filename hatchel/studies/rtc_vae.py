@@ -34,7 +34,7 @@ class Paired(Task):
 
     def compute(self, workspace: Workspace) -> Result:
         from hatchel.evaluation.evaluation import encodings
-        from hatchel.report.fits import squared_correlations
+        from hatchel.metrics.information import squared_correlations
 
         run = Trained(seed=self.seed, run=self.run).trained(workspace)
         found = encodings(run, self.items, seed=0)

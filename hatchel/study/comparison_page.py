@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from hatchel.core.estimate import Estimate
 from hatchel.metrics.score import Score
-from hatchel.report import figures
 from hatchel.report.findings import HEADLINES, Findings
+from hatchel.report.panels.curves import SETTLED, curves, settled_range
 from hatchel.report.panels.images import strip
 from hatchel.report.panels.panel import Drawing, DrawnPanel
+from hatchel.report.panels.scores import score_chart
 from hatchel.report.pictures import mosaic, rows_figure, traversal_labels, traversed
-from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, WIDE, bare, new_figure, pixels_uri
+from hatchel.report.style import (
+    ACCENT,
+    LEGEND,
+    OTHERS,
+    SMALL,
+    WIDE,
+    bare,
+    pixels_uri,
+    small_multiples,
+    step_axis,
+    title,
+)
 from hatchel.study.comparison import Comparison, Group, best, differences, estimate
 from hatchel.study.frame import select, values
 from hatchel.study.report import rendered
@@ -139,42 +150,34 @@ def _chart(comparison: Comparison) -> Drawing:
         "Dots are values (means over seeds where there are several), bars 95 % intervals; all lie between 0 and 1, and "
         "higher is better."
     )
-    return Drawing({"scores": figures.score_chart(list(keys.values()), columns)}, caption)
+    return Drawing({"scores": score_chart(list(keys.values()), columns)}, caption)
 
 
 def _losses(groups: Sequence[Group]) -> Drawing:
     lines = [
-        (figures.curves(read_events(f.run.folder)), COLOURS[i % len(COLOURS)])
+        (curves(read_events(f.run.folder)), COLOURS[i % len(COLOURS)])
         for i, group in enumerate(groups)
         for f in group.members
     ]
     names = list(dict.fromkeys(name for drawn, _ in lines for name in drawn))
     if not names:
         return Drawing({}, "")
-    rows = math.ceil(len(names) / 2)
-    figure = new_figure(1.4 * rows + 0.45)
-    panels = list(figure.subplots(rows, 2, squeeze=False).flat)
-    for axes, name in zip(panels, names, strict=False):
+    figure, panels = small_multiples(len(names), 2, 1.4, margin=0.45)
+    for axes, name in zip(panels, names, strict=True):
         bare(axes, grid="y")
         settled: list[float] = []
         for drawn, colour in lines:
             if name in drawn:
                 steps, values = drawn[name]
                 axes.plot(steps, values, color=colour, linewidth=1.2)
-                settled += values[(steps >= figures.SETTLED * steps[-1]) & (values == values)].tolist()
-        if settled:
-            margin = max(0.08 * (max(settled) - min(settled)), 1e-3 * abs(max(settled, key=abs)), 1e-9)
-            axes.set_ylim(min(settled) - margin, max(settled) + margin)
-        axes.xaxis.set_major_locator(MaxNLocator(3, integer=True))
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        axes.yaxis.set_major_locator(MaxNLocator(4))
-        axes.set_title(name, loc="left", color=INK, fontsize=SMALL, pad=4)
-    for axes in panels[max(0, len(names) - 2) : len(names)]:
+                settled += values[steps >= SETTLED * steps[-1]].tolist()
+        settled_range(axes, np.array(settled))
+        step_axis(axes)
+        title(axes, name, SMALL)
+    for axes in panels[-2:]:
         axes.set_xlabel("steps")
-    for axes in panels[len(names) :]:
-        axes.set_visible(False)
     handles = [Line2D([], [], color=COLOURS[i % len(COLOURS)], label=g.label) for i, g in enumerate(groups)]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(groups)), **figures.LEGEND)
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(groups)), **LEGEND)
     caption = (
         "One line a run. Unweighted batch means in nats per item; the loss itself weighs its terms differently in each "
         "method and is not comparable between methods."
@@ -184,13 +187,10 @@ def _losses(groups: Sequence[Group]) -> Drawing:
 
 def _information(groups: Sequence[Group]) -> Drawing:
     members = [(f"{_name(g, f)}", f, COLOURS[i % len(COLOURS)]) for i, g in enumerate(groups) for f in g.members]
-    columns = min(3, len(members))
-    rows = math.ceil(len(members) / columns)
     tallest = max(min(DIMENSIONS, len(f.dimensions.order)) for _, f, _ in members)
-    figure = new_figure((0.2 * tallest + 0.6) * rows, WIDE)
     widest = max(float(f.dimensions.information.max()) for _, f, _ in members)
-    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for axes, (name, found, colour) in zip(panels, members, strict=False):
+    figure, panels = small_multiples(len(members), 3, 0.2 * tallest + 0.6, margin=0, width=WIDE)
+    for axes, (name, found, colour) in zip(panels, members, strict=True):
         order = found.dimensions.order[:DIMENSIONS].tolist()
         bare(axes, grid="x")
         axes.barh(range(len(order)), found.dimensions.information[order].clip(0), height=0.68, color=colour)
@@ -198,10 +198,8 @@ def _information(groups: Sequence[Group]) -> Drawing:
         axes.invert_yaxis()
         axes.set_xlim(0, max(widest, 0.1))
         axes.tick_params(axis="y", length=0)
-        axes.set_title(name, loc="left", color=INK, fontsize=SMALL + 1, pad=5)
+        title(axes, name)
         axes.set_xlabel("I(x; z_d), nats")
-    for axes in panels[len(members) :]:
-        axes.set_visible(False)
     caption = f"How much each dimension says about the input, on one scale, up to {DIMENSIONS} dimensions a run."
     return Drawing({"information": figure}, caption)
 

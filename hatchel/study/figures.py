@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from hatchel.report.figures import LEGEND
-from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, WIDTH, bare, new_figure, title
+from hatchel.report.style import ACCENT, INK, LEGEND, OTHERS, SMALL, WIDTH, bare, new_figure, title
 from hatchel.study.frame import Frame, column, estimate, groups, labels_of, tasks, values, wide
 from hatchel.study.statistics import rank_correlation
 from hatchel.study.table import Column, probability
@@ -151,7 +150,7 @@ def heat(
     matrix: Sequence[Sequence[float | None]], rows: Sequence[str], columns: Sequence[str], heading: str = ""
 ) -> Figure:
     """Numbers in a grid, a colour each; what is missing stays empty."""
-    from hatchel.report.figures import heat_map
+    from hatchel.report.panels.matrices import heat_map
 
     values = np.array([[np.nan if v is None else v for v in line] for line in matrix], dtype=np.float64)
     figure = heat_map(values, rows, columns)

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hatchel.cli.evaluate import evaluate
+from hatchel.cli.runs import evaluate
 from hatchel.data.xy_squares import XYSquares
 from hatchel.evaluation.evaluation import Evaluation
 from hatchel.evaluation.evaluation import evaluate as evaluate_run

@@ -12,14 +12,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hatchel.cli.explore import explore
+from hatchel.cli.runs import explore
 from hatchel.core.errors import HatchelError
 from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import Diagonal
 from hatchel.methods.resolve import resolve
 from hatchel.training.run import train
 
-START = "import typer; from hatchel.cli.explore import explore; app = typer.Typer(); app.command()(explore); app()"
+START = "import typer; from hatchel.cli.runs import explore; app = typer.Typer(); app.command()(explore); app()"
 
 
 @pytest.fixture

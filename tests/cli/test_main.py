@@ -13,6 +13,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from hatchel.cli.listing import FAMILIES
 from hatchel.cli.main import app
 from hatchel.core.errors import HatchelError
 from hatchel.training.run import TrainedRun
@@ -61,7 +62,7 @@ def test_show_prints_formula_and_a_file_that_trains(tmp_path: Path) -> None:
     assert "2*TC(z)[density_ratio]" in hatchel("show", str(short))
 
 
-@pytest.mark.parametrize("family", ["methods", "terms", "estimators", "encoders", "datasets", "metrics", "weights"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_list(family: str) -> None:
     rows = json.loads(hatchel("list", family, "--json"))
     assert rows

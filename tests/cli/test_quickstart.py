@@ -9,8 +9,7 @@ import torch
 from PIL import Image
 
 from hatchel.api import quickstart as module
-from hatchel.api.quickstart import CONTROL, QUICKSTART, Quickstart, quickstart, untrained
-from hatchel.cli.quickstart import print_scores
+from hatchel.api.quickstart import CONTROL, QUICKSTART, Quickstart, print_scores, quickstart, untrained
 from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import Diagonal
 from hatchel.training.events import read_events

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hatchel.cli.report import report
+from hatchel.cli.runs import report
 from hatchel.core.errors import HatchelError
 from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import Diagonal

@@ -51,3 +51,13 @@ def test_on_a_terminal_a_live_line() -> None:
     with status(out) as show:
         show(1, 4, "1 of 4 tasks done, 2 running")
     assert "1 of 4 tasks done, 2 running" in out.getvalue()
+
+
+def test_the_label_follows_what_is_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = Terminal()
+    monkeypatch.setattr(sys, "stderr", error)
+    monkeypatch.setattr(module, "PATIENCE", -1)
+    with progress("measuring", 2) as advance:
+        advance(0, "mean: mig")
+        advance(1)
+    assert "mean: mig" in error.getvalue()

@@ -18,9 +18,9 @@ import torch
 from hatchel.data.dataset import Dataset
 from hatchel.data.table import TableColumn
 from hatchel.data.xy_squares import XYSquares
+from hatchel.explorer.page import write_static
 from hatchel.explorer.runtime import Runtime, runtime
 from hatchel.explorer.session import Session
-from hatchel.explorer.static import write_static
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
 from hatchel.latents.mixed import Mixed

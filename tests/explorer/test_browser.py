@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from hatchel.explorer.page import write_runtime
 from hatchel.explorer.runtime import Runtime
 from hatchel.explorer.session import Session
-from hatchel.explorer.static import write_runtime
 from hatchel.report.pictures import to_bytes
 from hatchel.training.run import TrainedRun
 

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from hatchel.core.errors import HatchelError
-from hatchel.explorer.errors import RequestError
 from hatchel.explorer.session import ExploredRun, Session, units
+from hatchel.explorer.uploads import RequestError
 from hatchel.latents.diagonal import Diagonal
 from hatchel.training.run import TrainedRun
 
@@ -63,7 +63,7 @@ def test_every_level_has_its_own_ranges_and_decoder(pair: Session, hierarchy: Tr
     low = {site.name: site.low for site in first.sliders}
     assert all(not np.isclose(site.low, low[site.name]) for site in last.sliders)
     code = [0.5, -0.5, 1.0]
-    decoded = [pair.decode(1, level, [code]) for level in (0, 1)]
+    decoded = [pair.run(1).decode([code], level) for level in (0, 1)]
     assert np.abs(decoded[0].astype(int) - decoded[1]).max() > 1
     assert np.allclose(decoded[1] / 255, hierarchy.decode([code], 1), atol=0.51 / 255)
 
@@ -73,9 +73,9 @@ def test_class_probabilities_are_bounded(pair: Session) -> None:
     code = [0.0] * 5
     code[columns[0]] = 1.5
     with pytest.raises(RequestError, match=r"class = 1.5 is out of range \(0 to 1\)"):
-        pair.decode(0, 0, [code])
+        pair.run(0).decode([code], 0)
     code[columns[0]] = 1.0
-    assert pair.decode(0, 0, [code]).shape == (1, 16, 16, 1)
+    assert pair.run(0).decode([code], 0).shape == (1, 16, 16, 1)
 
 
 def test_units_of_a_table(table: TrainedRun) -> None:

@@ -12,9 +12,9 @@ import onnxruntime
 import pytest
 
 from hatchel.core.errors import HatchelError
+from hatchel.explorer.page import check_folder, write_static
 from hatchel.explorer.runtime import Runtime
 from hatchel.explorer.session import Session
-from hatchel.explorer.static import check_folder, write_static
 from hatchel.training.run import TrainedRun
 
 

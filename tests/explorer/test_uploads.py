@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hatchel.explorer.errors import RequestError
-from hatchel.explorer.uploads import as_image, fitted, opened
+from hatchel.explorer.uploads import RequestError, as_image, fitted, opened
 
 
 def saved(image: Image.Image, kind: str, **options: object) -> bytes:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from safetensors import SafetensorError
@@ -17,11 +20,10 @@ from safetensors.torch import load_file
 from hatchel.metrics.information import Float
 from hatchel.metrics.probe import Probe
 from hatchel.objective.independent import blind_critics
-from hatchel.report import figures
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.panels.panel import Drawing, panel
-from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, bare, small_multiples, step_axis, title
+from hatchel.report.style import ACCENT, INK, LEGEND, OTHERS, SMALL, bare, small_multiples, step_axis, title
 from hatchel.training.checkpoint import checkpoints
 from hatchel.training.events import read_events
 from hatchel.training.model import System
@@ -30,6 +32,10 @@ ITEMS = 3000
 """Encoded at each checkpoint."""
 LINES = 3
 """Dimensions that have a colour and a name: those that know most at the end."""
+LETTERS = 40
+"""Of a title over half a figure; a longer one would run into its neighbour."""
+SETTLED = 0.05
+"""The share of a run after which the range of a curve is read: the first steps are off any useful scale."""
 
 
 @panel("Loss and terms over the steps", place=60)
@@ -39,16 +45,54 @@ def losses(found: Findings) -> Drawing | None:
     if not events:
         return None
     symbols = {name: entry.term.symbol() for name, entry in found.run.spec.objective.items()}
-    first = f"the first {figures.SETTLED:.0%} of the steps may leave the frame"
+    first = f"the first {SETTLED:.0%} of the steps may leave the frame"
     caption = f"Unweighted batch means in nats per item; {first}."
-    return Drawing({"losses": figures.losses(events, symbols)}, caption)
+    return Drawing({"losses": losses_figure(events, symbols)}, caption)
+
+
+def curves(events: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Float, Float]]:
+    """The loss, its terms and the critics by name, each as (steps, values); a value that was not finite is NaN."""
+    seen = dict.fromkeys(name for event in events for name in event)
+    names = [n for n in seen if n == "loss" or n.startswith(("term/", "critic/"))]
+    return {name.removeprefix("term/"): _curve(events, name) for name in names}
+
+
+def _curve(events: Sequence[Mapping[str, Any]], name: str) -> tuple[Float, Float]:
+    points = [(e["step"], math.nan if e[name] is None else e[name]) for e in events if name in e]
+    steps, values = np.array(points, dtype=np.float64).reshape(-1, 2).T
+    return steps, values
+
+
+def losses_figure(events: Sequence[Mapping[str, Any]], symbols: Mapping[str, str]) -> Figure:
+    """The loss and every term over the steps, a panel each; `symbols` says what a term's name stands for."""
+    drawn = curves(events)
+    figure, panels = small_multiples(len(drawn), 2, 1.3, margin=0.25)
+    for axes, (name, (steps, values)) in zip(panels, drawn.items(), strict=True):
+        bare(axes, grid="y")
+        axes.plot(steps, values, color=INK if name == "loss" else ACCENT, linewidth=1.3)
+        axes.set_xlim(0, steps[-1])
+        step_axis(axes)
+        settled_range(axes, values[steps >= SETTLED * steps[-1]])
+        text = textwrap.shorten(f"{name} = {symbols[name]}" if name in symbols else name, LETTERS, placeholder=" …")
+        title(axes, text, SMALL)
+    for axes in panels[-2:]:
+        axes.set_xlabel("steps")
+    return figure
+
+
+def settled_range(axes: Axes, values: Float) -> None:
+    """Show the range of these values, with a margin; nothing where none is finite."""
+    finite = values[np.isfinite(values)]
+    if len(finite):
+        margin = max(0.08 * np.ptp(finite), 1e-3 * abs(finite).max(), 1e-9)
+        axes.set_ylim(finite.min() - margin, finite.max() + margin)
 
 
 @panel("Critics over the steps", place=62)
 def critics(found: Findings) -> Drawing | None:
     """What each critic read, and an independent reading of the same."""
     events = read_events(found.run.folder) if found.run.steps else []
-    drawn = figures.readings(events)
+    drawn = readings(events)
     if not drawn:
         return None
     caption = (
@@ -56,7 +100,30 @@ def critics(found: Findings) -> Drawing | None:
         "correlation as if they were Gaussian, of features a lower bound of their information by histograms. Nats."
     )
     blind = [f"{line[0].upper()}{line[1:]}." for line in blind_critics(events)]
-    return Drawing({"critics": figures.critics(drawn)}, " ".join([caption, *blind]))
+    return Drawing({"critics": critics_figure(drawn)}, " ".join([caption, *blind]))
+
+
+def readings(events: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, tuple[Float, Float]]]:
+    """For each critic that has both, what it `read` and an `independent` reading, each as (steps, values)."""
+    names = dict.fromkeys(n.partition("/")[2] for event in events for n in event if n.startswith("independent/"))
+    return {
+        n: {"read": _curve(events, f"reading/{n}"), "independent": _curve(events, f"independent/{n}")} for n in names
+    }
+
+
+def critics_figure(drawn: Mapping[str, Mapping[str, tuple[Float, Float]]]) -> Figure:
+    """A panel a critic with its reading and the independent one."""
+    figure, panels = small_multiples(len(drawn), 2, 1.3, margin=0.25)
+    for axes, (name, lines) in zip(panels, drawn.items(), strict=True):
+        bare(axes, grid="y")
+        for (label, (steps, values)), colour in zip(lines.items(), (ACCENT, INK), strict=True):
+            axes.plot(steps, values, color=colour, linewidth=1.3, label=label)
+        step_axis(axes)
+        axes.legend(loc="best", **LEGEND)
+        title(axes, name, SMALL)
+    for axes in panels[-2:]:
+        axes.set_xlabel("steps")
+    return figure
 
 
 @panel("Information over training", place=61)
@@ -108,7 +175,7 @@ def information_over_steps(found: Findings) -> Shares:
 def information_terms(found: Findings) -> Mapping[str, tuple[Float, Float]]:
     """The curves of the loss's terms other than the reconstruction's."""
     kinds = {name: weighted.term.kind for name, weighted in found.run.spec.objective.items()}
-    drawn = figures.curves(read_events(found.run.folder))
+    drawn = curves(read_events(found.run.folder))
     return {name: line for name, line in drawn.items() if kinds.get(name, "reconstruction") != "reconstruction"}
 
 
@@ -142,7 +209,7 @@ def diffusion_figure(dimensions: Dimensions, shares: Shares, terms: Mapping[str,
     """A panel a factor, a line a dimension; then the terms."""
     varying = [k for k in range(len(dimensions.factors)) if not np.isnan(shares.values[-1, :, k]).all()]
     figure, panels = small_multiples(len(varying) + bool(terms), 2, 1.5)
-    legend = dict(figures.LEGEND) | {"fontsize": SMALL - 1, "handlelength": 1.0}
+    legend = dict(LEGEND) | {"fontsize": SMALL - 1, "handlelength": 1.0}
     for axes, k in zip(panels, varying, strict=False):
         order = np.argsort(-shares.values[-1, :, k], kind="stable").tolist()
         for d in order[LINES:]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,12 +14,10 @@ from hatchel.metrics._disintegration import Disintegration
 from hatchel.metrics.information import Float
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
-from hatchel.report import figures
-from hatchel.report.dimensions import Dimensions
+from hatchel.report.dimensions import Curve, Dimensions, Fit, curve, factor_grid
 from hatchel.report.findings import Findings
-from hatchel.report.fits import factor_grid
 from hatchel.report.panels.panel import Drawing, panel
-from hatchel.report.style import ACCENT, INK, SCALE, SMALL, WIDE, bare, new_figure
+from hatchel.report.style import ACCENT, INK, SCALE, SMALL, WIDE, bare, new_figure, small_multiples, title
 
 ROWS = 8
 """Dimensions at most."""
@@ -36,7 +34,21 @@ def positions(found: Findings) -> Drawing | None:
         "Mean of the dimension at each value of the factor, with one standard deviation over everything else. "
         "R² is that of a straight line."
     )
-    return Drawing({"positions": figures.factor_fits(found.fits)}, caption)
+    return Drawing({"positions": factor_fits(found.fits)}, caption)
+
+
+def factor_fits(fits: Sequence[Fit]) -> Figure:
+    """Each continuous factor against the dimension that explains it best: mean and standard deviation at each value."""
+    figure, panels = small_multiples(len(fits), 3, 1.75, margin=0.1)
+    for axes, fit in zip(panels, fits, strict=True):
+        bare(axes, grid="y")
+        draw_curve(axes, fit.curve, fit.curve.at)
+        title(axes, f"R² {fit.score.value:.2f}")
+        axes.set_ylabel(fit.name)
+        axes.set_xlabel(fit.factor)
+        axes.xaxis.set_major_locator(MaxNLocator(3))
+        axes.yaxis.set_major_locator(MaxNLocator(4))
+    return figure
 
 
 @panel("Factor disintegration", place=50)
@@ -124,23 +136,6 @@ def views(space: FactorSpace, probe: Probe) -> list[tuple[int, ...]]:
     return [(k, pairs[k]) if k in pairs else (k,) for k in varying if k not in pairs.values()]
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A dimension at each value of a factor that occurs."""
-
-    index: Float  # (m,)
-    mean: Float  # (m,)
-    spread: Float  # (m,)
-
-
-def curve(code: Float, factor: Float) -> Curve:
-    """Mean and standard deviation of a dimension (n,) at each index of a factor (n,)."""
-    present = np.unique(factor)
-    groups = [code[factor == value] for value in present]
-    mean, spread = (np.array([f(g) for g in groups], dtype=np.float64) for f in (np.mean, np.std))
-    return Curve(present.astype(np.float64), mean, spread)
-
-
 def plane(code: Float, first: Float, second: Float, shape: tuple[int, int]) -> Float:
     """(size of second, size of first): the mean of a dimension at each point; NaN where no item lies."""
     cells = second.astype(np.int64) * shape[1] + first.astype(np.int64)
@@ -182,7 +177,7 @@ def factor_figure(
 def _line(axes: Axes, factor: Factor, found: Curve, ends: tuple[float, float]) -> None:
     bare(axes, grid="y")
     discrete = factor.kind == "discrete"
-    x = found.index if discrete else factor_grid(factor)[found.index.astype(np.int64)]
+    x = found.at if discrete else factor_grid(factor)[found.at.astype(np.int64)]
     if discrete:
         axes.errorbar(x, found.mean, found.spread, fmt="o", color=ACCENT, markersize=4, elinewidth=1.4, alpha=0.9)
         axes.set_xlim(-0.6, factor.size - 0.4)
@@ -190,8 +185,13 @@ def _line(axes: Axes, factor: Factor, found: Curve, ends: tuple[float, float]) -
             turned = {"rotation": 35, "ha": "right"} if sum(len(str(v)) for v in factor.values) > 14 else {}
             axes.set_xticks(np.arange(factor.size), [str(v) for v in factor.values], **turned)  # pyright: ignore[reportArgumentType]
     else:
-        axes.fill_between(x, found.mean - found.spread, found.mean + found.spread, color=ACCENT, alpha=0.2, linewidth=0)
-        axes.plot(x, found.mean, color=ACCENT, linewidth=1.4)
+        draw_curve(axes, found, x)
         axes.xaxis.set_major_locator(MaxNLocator(3))
     axes.set_ylim(*ends)
     axes.yaxis.set_major_locator(MaxNLocator(3))
+
+
+def draw_curve(axes: Axes, found: Curve, x: Float) -> None:
+    """The mean as a line, one standard deviation as a band."""
+    axes.fill_between(x, found.mean - found.spread, found.mean + found.spread, color=ACCENT, alpha=0.2, linewidth=0)
+    axes.plot(x, found.mean, color=ACCENT, linewidth=1.4)

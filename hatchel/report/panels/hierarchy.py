@@ -17,10 +17,10 @@ from hatchel.metrics._reconstruction import Reconstruction
 from hatchel.metrics.heat_map import opacities
 from hatchel.metrics.information import Float
 from hatchel.metrics.score import Score
-from hatchel.report import figures
 from hatchel.report.findings import Findings
 from hatchel.report.panels.panel import Drawing, panel
-from hatchel.report.style import ACCENT, INK, OTHERS, SMALL, bare, boxless, new_figure, title
+from hatchel.report.panels.scores import LINES
+from hatchel.report.style import ACCENT, INK, LEGEND, OTHERS, SMALL, bare, boxless, new_figure, title
 
 
 @panel("The levels of the hierarchy", place=70)
@@ -82,10 +82,10 @@ def levels_figure(levels: list[Level]) -> Figure:
         bars(figure.add_subplot(grid[0, column]), name, [str(i) for i in range(len(levels))], scores, "level")
     axes = bare(figure.add_subplot(grid[1, :]), grid="y")
     for i, (level, colour) in enumerate(zip(levels, (ACCENT, *OTHERS), strict=False)):
-        places = np.arange(min(len(level.per_dimension), figures.LINES))
+        places = np.arange(min(len(level.per_dimension), LINES))
         axes.plot(places, level.per_dimension[: len(places)], "o-", color=colour, markersize=3, linewidth=1.2,
                   label=f"level {i}")  # fmt: skip
-    axes.legend(loc="upper right", **figures.LEGEND)
+    axes.legend(loc="upper right", **LEGEND)
     axes.set_xlabel("dimensions, by information at level 0")
     axes.set_ylabel("I(x; z_d)")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.figure import Figure
 
 from hatchel.metrics import information
 from hatchel.metrics._clustering import Clustering
+from hatchel.metrics.heat_map import draw_heat_map
 from hatchel.metrics.information import Float
 from hatchel.metrics.probe import Probe
-from hatchel.report import figures
-from hatchel.report.dimensions import ACTIVE, FOLLOWS
+from hatchel.report.dimensions import ACTIVE, FOLLOWS, Dimensions, r2_matrix
 from hatchel.report.findings import Findings
-from hatchel.report.fits import r2_matrix
 from hatchel.report.panels.panel import Drawing, panel
+from hatchel.report.panels.scores import LINES
+from hatchel.report.style import NORMAL, SMALL, boxless, new_figure
 
 
 @panel("Mutual information", place=20)
@@ -27,7 +30,7 @@ def mutual_information(found: Findings) -> Drawing | None:
         f"(I(x; z_d) ≥ {ACTIVE}). The mean of an inactive dimension may still follow a factor, by far less than "
         "its noise; these scores count it."
     )
-    return Drawing({"mutual_information": figures.by_factor(found.dimensions, found.dimensions.shares)}, caption)
+    return Drawing({"mutual_information": by_factor(found.dimensions, found.dimensions.shares)}, caption)
 
 
 @panel("R²", place=21)
@@ -42,7 +45,7 @@ def r2(found: Findings) -> Drawing | None:
         "values there say little. Little here and much mutual information: a relation that is not a line."
     )
     matrix = r2_matrix(found.probe, space, found.dimensions.sites)
-    return Drawing({"r2": figures.by_factor(found.dimensions, matrix)}, caption)
+    return Drawing({"r2": by_factor(found.dimensions, matrix)}, caption)
 
 
 @panel("Importance", place=22)
@@ -57,7 +60,7 @@ def importance(found: Findings) -> Drawing | None:
         f"{score.parts['completeness']:.3f}, informativeness {score.parts['informativeness']:.3f}."
     )
     matrix = site_importance(score.matrix, [s.columns for s in found.dimensions.sites])
-    return Drawing({"importance": figures.by_factor(found.dimensions, matrix)}, caption)
+    return Drawing({"importance": by_factor(found.dimensions, matrix)}, caption)
 
 
 def site_importance(matrix: Float, columns: list[tuple[int, ...]]) -> Float:
@@ -67,6 +70,20 @@ def site_importance(matrix: Float, columns: list[tuple[int, ...]]) -> Float:
     [[0.5], [0.5]]
     """
     return np.stack([matrix[list(c)].sum(axis=0) for c in columns])
+
+
+def heat_map(matrix: Float, rows: Sequence[str], columns: Sequence[str]) -> Figure:
+    """Shares from 0 to 1, or correlations (D, K), a number in every cell; NaN stays empty."""
+    figure = new_figure(0.27 * len(rows) + 0.5)
+    axes = boxless(figure.subplots())
+    draw_heat_map(axes, matrix, rows, columns, NORMAL if len(columns) <= 8 else SMALL - 2)
+    return figure
+
+
+def by_factor(dimensions: Dimensions, matrix: Float) -> Figure:
+    """A matrix (S, K) of shares, rows by information and named after the factor they follow."""
+    order = dimensions.order[:LINES]
+    return heat_map(matrix[order], [dimensions.label(d) for d in order.tolist()], list(dimensions.factors))
 
 
 @panel("Classes and factors", place=55)
@@ -93,7 +110,7 @@ def classes(found: Findings) -> Drawing | None:
         shares = class_shares(clusters, found.probe.classes[:, k], len(site.columns))
         labels = _values(found, k, shares.shape[1])
         rows = [f"class {i}" for i in range(len(shares))]
-        drawn[f"classes_{number}" if len(sites) > 1 else "classes"] = figures.heat_map(shares, rows, labels)
+        drawn[f"classes_{number}" if len(sites) > 1 else "classes"] = heat_map(shares, rows, labels)
     return Drawing(drawn, caption.strip())
 
 

@@ -13,10 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from hatchel.metrics.information import Float
+from hatchel.metrics.information import Float, squared_correlations
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
-from hatchel.report.fits import squared_correlations
 from hatchel.report.panels.panel import Drawing, panel
 from hatchel.report.style import ACCENT, INK, SCALE, SMALL, WIDE, bare, new_figure, small_multiples, title
 

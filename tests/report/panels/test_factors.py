@@ -41,7 +41,7 @@ def test_means_at_each_value_and_at_each_point() -> None:
     rng = np.random.default_rng(1)
     code, x, y = rng.normal(size=50), rng.integers(4, size=50), rng.integers(3, size=50)
     found = curve(code, x)
-    assert found.index.tolist() == [0, 1, 2, 3]
+    assert found.at.tolist() == [0, 1, 2, 3]
     assert np.isclose(found.mean[2], code[x == 2].mean())
     assert np.isclose(found.spread[2], code[x == 2].std())
     means = plane(code, x, y, (3, 5))
