@@ -22,7 +22,8 @@ class HFVAE(Method, kind="hf_vae"):
     """rec + alpha I(x;z) + beta TC(groups) + gamma sum_g TC(z_g) + sum_d KL(q(z_d)||p(z_d)), and a head start (ours).
 
     The encoders and decoders of its tables: encoder=hfvae_mnist decoder=hfvae_mnist_decoder, and so on. The paper does
-    not say how the classes come to be used; here they are by two choices, `discrete` and `head_start`.
+    not say how the classes come to be used; here they are by two choices, `discrete` and `head_start`. How well they
+    find the digits of MNIST differs much from seed to seed: compare over several.
     """
 
     paper = "Esmaeili et al. 2019"
