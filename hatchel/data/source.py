@@ -36,7 +36,6 @@ class Source(Spec, ABC, family="dataset", home="hatchel.data"):
 
     @classmethod
     def coerce(cls, value: Any) -> Any:
-        """A string is a kind, or else the path of a folder of images, an array or a table."""
         if not isinstance(value, str | Path):
             return value
         name = str(value)

@@ -46,7 +46,6 @@ class Assigned(Latent):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """The encoder gives nothing for the class."""
         return (*self.over.widths, 0)
 
     def build(self) -> LatentModule:
@@ -122,7 +121,6 @@ class AssignedPrior(Prior):
         return torch.cat([coordinates, F.one_hot(chosen, self.classes).to(coordinates)], 1)
 
     def kl(self, q: Posterior, z: Tensor) -> Tensor:
-        """Of the class: log K once it is assigned, 0 before; no gradient either way."""
         assert isinstance(q, AssignedPosterior)
         own = math.log(self.classes) + _log_mass(q.classes, q.classes)
         return torch.cat([self.normal.kl(q.normal, z), own[:, None]], 1)
@@ -154,7 +152,6 @@ class AssignedPosterior(Posterior):
         return total + _log_mass(z[:, self.dim :], self.classes) if self.dim in block else total
 
     def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
-        """0 probability where the classes differ."""
         coordinates = tuple(self._coordinates(block) for block in blocks)
         normal = self.normal.cross_log_prob(z[:, : self.dim], coordinates)
         classes = _log_mass(z[:, None, self.dim :], self.classes[None])  # (R, B)

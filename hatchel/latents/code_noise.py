@@ -98,7 +98,6 @@ class CodePrior(Prior):
         return len(self.layout.coordinates) * each + classes
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
-        """-log 2 for a uniform coordinate in [-1, 1], minus infinity for one outside."""
         if not self.uniform:
             return self.over.log_prob(z, block)
         discrete = tuple(s for s in block if self.layout.sites[s].discrete)
@@ -116,5 +115,4 @@ class CodePrior(Prior):
         return torch.cat([*parts, torch.randn(shape, generator=generator)], 1)
 
     def kl(self, q: Posterior, z: Tensor) -> Tensor | None:
-        """None for uniform coordinates: a normal distribution leaves every interval, and the KL is infinite."""
         return None if self.uniform else self.over.kl(q, z)

@@ -110,12 +110,10 @@ class CorrelatedGaussian(DiagonalGaussian):
 
     @property
     def noise(self) -> Tensor:
-        """C."""
         dim = self.mean.shape[1]
         return torch.full((dim, dim), self.correlation).fill_diagonal_(1.0)
 
     def mean_covariance(self) -> Tensor:
-        """r E[sigma_i sigma_j] off the diagonal."""
         sigma = (0.5 * self.log_variance).exp()
         c = self.correlation * sigma.T @ sigma / sigma.shape[0]
         return c + (1 - self.correlation) * torch.diag(self.variance.mean(0))

@@ -239,7 +239,6 @@ class ColumnsModule(LikelihoodModule):
         return total
 
     def mean(self, output: Tensor) -> Tensor:
-        """Numbers as they are, the chance of a 1, the chance of each class; in the units of the encoded table."""
         mean = output.clone()
         mean[:, self.bits] = output[:, self.bits].sigmoid()
         for place in self.classes:

@@ -151,7 +151,6 @@ class MixedPrior(Prior):
         return z
 
     def kl(self, q: Posterior, z: Tensor) -> Tensor | None:
-        """Closed for standard normal coordinates and, where that was chosen, categorical distributions."""
         assert isinstance(q, MixedPosterior)
         if not self.layout.closed_kl:
             return None

@@ -51,7 +51,6 @@ class ScaledHierarchy(Latent):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Of parallel spaces, a mean and a log-variance for each level."""
         return (2 * self.levels if self.spaces == "parallel" else 2,) * self.over.dim
 
     @property

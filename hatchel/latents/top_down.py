@@ -88,13 +88,11 @@ class TopDownPrior(Prior):
         self.layout = network.layout
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
-        """The sum over the block's sites, each given the layers above it."""
         states, drawn = self.network.states(z), z.split(self.network.sizes, 1)
         parts = [_log_density(z_l, self.network.layer_prior(i, states[i])) for i, z_l in enumerate(drawn)]
         return torch.cat(parts, 1)[:, list(block)].sum(1)
 
     def sample(self, n: int, generator: torch.Generator) -> Tensor:
-        """Layer by layer."""
         like = next(self.network.parameters())
         noise = torch.randn(n, self.layout.width, generator=generator).to(like)
         state, drawn = self.network.start(n, like), list[Tensor]()
@@ -143,12 +141,10 @@ class TopDownPosterior(Posterior):
         return z
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
-        """The sum over the block's sites, each given the layers above it."""
         parts = [_log_density(z_l, layer.posterior) for z_l, layer in zip(self._split(z), self.layers(z), strict=True)]
         return torch.cat(parts, 1)[:, list(block)].sum(1)
 
     def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
-        """The network reads all R B pairs of a code and a posterior."""
         rows, columns = z.shape[0], self.parameters.shape[0]
         states, own = self.network.states(z), self._own()
         sites: list[Tensor] = []

@@ -80,7 +80,6 @@ class VampPrior(Prior):
         self.layout = layout
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
-        """log 1/K sum_k N(z_block; mu(u_k), sigma^2(u_k))."""
         components = self.components()
         under_each = components.cross_log_prob(z, (block,))[0]  # (B, K)
         return under_each.logsumexp(1) - math.log(components.mean.shape[0])

@@ -44,7 +44,6 @@ class CascadeVAE(Method):
             raise HatchelError("classes: must be 0 (no discrete variable) or at least 2, got 1")
 
     def terms(self) -> Terms:
-        """Eqs. 4 and 8 of the paper; the class's own KL is a constant."""
         closed = ClosedKL(self.every, self.first)
         return {"rec": Reconstruction(), "kl": self.low * KL(), "closed": (self.high - self.low) * closed}
 

@@ -23,5 +23,4 @@ class ControlVAE(Method):
     """The controller."""
 
     def terms(self) -> Terms:
-        """Eqs. 7-8 of the paper."""
         return {"rec": Reconstruction(), "kl": self.weight * KL()}

@@ -21,9 +21,7 @@ class DynamicVAE(Method):
     """The controller, with Wu et al. 2023's gains (the authors' code has ki 0.005) and the authors' set points."""
 
     def terms(self) -> Terms:
-        """The paper's incremental PI algorithm."""
         return {"rec": Reconstruction(), "kl": self.weight * KL()}
 
     def parts(self) -> Parts:
-        """As the method's own experiments and Wu et al. 2023 have it: Adam 1e-4."""
         return {"optimizer": Adam(lr=1e-4)}

@@ -33,7 +33,6 @@ class Conv(Encoder):
             raise HatchelError("channels: name at least one, e.g. 32,32,64,64")
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        """Features: conv1, conv2, ..., hidden1, ... after their ReLU."""
         layers, size = convolutions(shape, self.channels, "encoder=conv")
         for i, units in enumerate(self.hidden, 1):
             # In place, as neither a convolution nor a linear layer needs its own output again: half the memory traffic.

@@ -31,7 +31,6 @@ class GroupedConv(nn.Module):
         self.bias = nn.Parameter(torch.empty(groups, outputs).uniform_(-bound, bound))
 
     def forward(self, x: Tensor) -> Tensor:
-        """-> (B, G * outputs, H/2, W/2)."""
         weight = self.weight.flatten(0, 1).unflatten(1, (-1, 4, 4))
         return F.conv2d(x, weight, self.bias.flatten(), stride=2, padding=1, groups=len(self.weight)).relu_()
 
@@ -64,7 +63,6 @@ class Readout(nn.Module):
         self.numbers = GroupedLinear(len(owners), inputs, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(G, B, inputs) -> (B, sum(widths)), site by site."""
         return self.numbers(x.index_select(0, self.branch)).squeeze(2).T
 
 
@@ -93,7 +91,6 @@ class Branches(nn.Module):
         self.last = Readout(hidden, widths, together)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, C, H, W), or (B, branches * C, H, W) where each has its own -> (B, sum(widths))."""
         maps = self.conv(x).unflatten(1, (self.branches, -1))  # (B, branches, channels, H/2, W/2)
         rows = maps.permute(1, 0, 3, 4, 2).flatten(2)  # channels go last
         return self.last(self.hidden(rows).relu())

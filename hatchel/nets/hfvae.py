@@ -39,7 +39,6 @@ class HfvaeMnist(Encoder):
         _two_layers(self.hidden)
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        """Features: hidden1, hidden2."""
         return _branched(shape, self.hidden, widths, self.branches)
 
 
@@ -60,7 +59,6 @@ class HfvaeDsprites(Encoder):
         _two_layers(self.hidden)
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        """Features: hidden1, hidden2, hidden3."""
         return _branched(shape, self.hidden, widths, self.branches)
 
 
@@ -82,7 +80,6 @@ class HfvaeCeleba(Encoder):
     "Layers of the last size: one for means and one for log-variances, or one that both read, as in version 0.1."
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        """Features: conv1, ..., hidden1."""
         layers, size = convolutions(shape, CHANNELS, "encoder=hfvae_celeba", batch_norm=True)
         units = self.branches * self.hidden
         layers["hidden1"] = nn.Sequential(ToRow(), nn.Linear(size, units), nn.ReLU(inplace=True))

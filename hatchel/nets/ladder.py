@@ -28,7 +28,6 @@ class LadderEncoder(Encoder, kind="ladder"):
     "From x to d_1; left out: conv for images of 16, 32, 64, ... pixels, mlp for the rest."
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        """Features: the trunk's, then d1, d2, ..."""
         layers = self.layers or (len(widths),)
         if sum(layers) != len(widths):
             raise HatchelError(

@@ -85,7 +85,6 @@ class Upconv(nn.Module):
         self.kernels = nn.ConvTranspose2d(inputs, outputs, kernel, stride, padding, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, inputs, H, W) -> (B, outputs, H', W')."""
         weight, bias = self.kernels.weight, self.kernels.bias
         # Mixed precision has its own rules for the gradient's type: left to torch.
         if self.thin and x.device.type == "cpu" and x.dtype == weight.dtype:
@@ -150,7 +149,6 @@ class Stack(nn.Module):
         self.layers = nn.ModuleDict(dict(layers))
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:
-        """What each layer gives for x: references to values that the backward pass keeps anyway."""
         features: dict[str, Tensor] = {}
         for name, layer in self.layers.items():
             x = layer(x)
@@ -167,7 +165,6 @@ class Headed(nn.Module):
         self.head = head
 
     def forward(self, x: Tensor) -> Encoded:
-        """The parameters of q(z|x) and the layers on the way."""
         features = self.stack(x)
         return Encoded(self.head(next(reversed(features.values()), x)), features)
 
@@ -197,7 +194,6 @@ class Branched(nn.Module):
         self.register_buffer("index", _order(widths, others), persistent=False)
 
     def forward(self, x: Tensor) -> Encoded:
-        """The parameters of q(z|x), site by site, and the layers on the way."""
         features = self.stack(x)
         parts: list[Tensor] = []
         if self.side is not None:
@@ -221,7 +217,6 @@ class Halves(nn.Module):
         self.register_buffer("index", places, persistent=False)
 
     def forward(self, row: Tensor) -> Tensor:
-        """(B, 2 size) -> (B, sum(widths))."""
         first, second = row.chunk(2, 1)
         return torch.cat([self.mean(first), self.spread(second)], 1).index_select(1, self.index)
 

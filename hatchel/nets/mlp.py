@@ -36,7 +36,6 @@ class Mlp(Encoder):
     "After each hidden layer."
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        """Features: hidden1, hidden2, ... after their activation."""
         size, layers = math.prod(shape), dict[str, nn.Module]()
         for i, units in enumerate(self.hidden, 1):
             layers[f"hidden{i}"] = nn.Sequential(ToRow(), nn.Linear(size, units), activated(self.activation))

@@ -29,7 +29,6 @@ class Recurd0(Encoder):
     "Size of the fully connected layer; left out: 128 for one channel, 256 for images with colour."
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        """Features: conv1, ..., hidden1."""
         halvings(shape, "encoder=recurd0", "encoder=mlp")
         return Conv(hidden=(self.hidden or _hidden(shape),)).build(shape, widths)
 

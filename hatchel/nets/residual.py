@@ -34,7 +34,6 @@ class Cell(nn.Module):
         self.gate = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(channels, channels, 1), nn.Sigmoid())
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, C, H, W) -> (B, C, H, W)."""
         change: Tensor = self.body(x)
         return x + 0.1 * self.gate(change) * change
 
@@ -56,7 +55,6 @@ class Residual(Encoder):
     "(variables at each point, side) of each group of sites, in the sites' order: latent.maps of latent=nvae."
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        """Features: side32, side16, ..., side4, side1."""
         depth = halvings(shape, "encoder=residual", "encoder=mlp")
         sides = [shape[-1] >> (i + 1) for i in range(depth)]
         if self.maps:

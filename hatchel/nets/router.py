@@ -48,7 +48,6 @@ class Router(nn.Module):
         return torch.zeros_like(r).scatter(1, kept.indices, kept.values.softmax(1))
 
     def forward(self, m: Tensor) -> Tensor:
-        """sum_i w_ij m_i."""
         rows = m.flatten(2)
         return mixed(self.weights(rows), rows).unflatten(2, m.shape[2:])
 
@@ -74,7 +73,6 @@ class LinearRouter(nn.Module):
         self.linear = nn.Linear(math.prod(shape), outputs)
 
     def forward(self, m: Tensor) -> Tensor:
-        """sum_i w_ij m_i."""
         rows = m.flatten(2)
         return mixed(self.linear(rows).softmax(1), rows).unflatten(2, m.shape[2:])
 

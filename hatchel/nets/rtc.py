@@ -20,7 +20,6 @@ class Rtc(Encoder):
     """
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        """Features: conv1, ..., hidden1 (the 512)."""
         halvings(shape, "encoder=rtc", "encoder=mlp")
         return Conv(channels=(32, 64, 64, 64), hidden=(512,)).build(shape, widths)
 

@@ -38,7 +38,6 @@ class Split(Encoder):
             raise HatchelError("channels: name at least one, e.g. 32,32,64")
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        """Features: conv1, conv2, ... of the trunk."""
         layers, _ = convolutions(shape, (*self.channels, self.channels[-1]), "encoder=split")
         layers.popitem()  # its place is in the branches
         trunk = (self.channels[-1], 2 * GRID, 2 * GRID)
@@ -67,7 +66,6 @@ class Sharing(Encoder):
             raise HatchelError("channels: name at least one, e.g. 32,32,64")
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        """Features: conv1, conv2, ..."""
         depth = halvings(shape, "encoder=sharing", "encoder=mlp")
         sites = len(widths)
         side = max(GRID, 1 << math.ceil(math.log2(max(sites, 1)) / 2))
@@ -93,6 +91,5 @@ class _Places(nn.Module):
         self.read = [s * max(widths) + c for s, width in enumerate(widths) for c in range(width)]
 
     def forward(self, maps: Tensor) -> Tensor:
-        """(B, channels, H, W) -> (B, sum(widths)), site by site."""
         places = F.adaptive_avg_pool1d(maps.flatten(2), self.sites)  # (B, channels, sites)
         return places.transpose(1, 2).flatten(1)[:, self.read]

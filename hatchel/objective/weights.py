@@ -20,7 +20,6 @@ class Weight(Spec, ABC, family="weight", home="hatchel.objective.weights"):
 
     @classmethod
     def coerce(cls, value: Any) -> Any:
-        """A number is a constant, a list has a weight for each level of a hierarchy."""
         if isinstance(value, list | tuple):
             return PerLevel(tuple(cast(tuple[float, ...], value)))
         if isinstance(value, bool) or not isinstance(value, int | float):

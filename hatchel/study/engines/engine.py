@@ -43,7 +43,6 @@ class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
 
     @classmethod
     def coerce(cls, value: Any) -> Any:
-        """`local`, `dask`, `dask://HOST:PORT`, `ray://HOST:PORT`, `slurm`: the kind and what it is given."""
         if not isinstance(value, str):
             return value
         kind, _, address = value.partition("://")
