@@ -151,6 +151,7 @@ class IRS(Metric):
     """
 
     intervention = True
+    interval = Bootstrap(most=50)
 
     quantile: Share = 0.99
     "Of the deviations within a value: 0.99 as the reference library has it, 1 as the paper has it (the maximum)."
