@@ -95,10 +95,10 @@ def one_against_rest_auc(scores: Float, labels: Labels) -> Float:
     >>> one_against_rest_auc(np.array([[0.9, 0.1], [0.4, 0.6], [0.4, 0.6], [0.1, 0.9]]), np.array([0, 0, 1, 1]))
     array([0.875, 0.875])
     """
-    from scipy.stats import rankdata  # slow to import
-
-    own = labels[:, None] == np.arange(scores.shape[1])
-    count = own.sum(axis=0)
-    pairs = count * (len(labels) - count)
-    ahead = np.where(own, rankdata(scores, axis=0), 0).sum(axis=0) - count * (count + 1) / 2
-    return np.divide(ahead, pairs, out=np.full(len(count), np.nan), where=pairs > 0)
+    result = np.full(scores.shape[1], np.nan)
+    for k, score in enumerate(np.ascontiguousarray(scores.T)):
+        own, rest = np.sort(score[labels == k]), np.sort(score[labels != k])  # a third less than ranking all rows
+        if len(own) and len(rest):
+            below = np.searchsorted(rest, own, side="left") + np.searchsorted(rest, own, side="right")
+            result[k] = below.sum() / (2 * len(own) * len(rest))
+    return result
