@@ -22,6 +22,7 @@ from hatchel.core.progress import progress
 from hatchel.core.spec import from_dict
 from hatchel.core.version import __version__
 from hatchel.evaluation.codes import ITEMS, Codes, Encodings, encodings, has_own_code, not_stored, weights_digest
+from hatchel.metrics._active_units import collapse
 from hatchel.metrics._aggregate import ELBOTerms
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
@@ -42,9 +43,11 @@ DENSITIES = 400_000_000
 class Evaluation(dict[str, Scores]):
     """Scores by representation: `mean` first, then `sample`, the levels and the layers that were asked for."""
 
-    def __init__(self, scores: Mapping[str, Scores], settings: Mapping[str, Any]) -> None:
+    def __init__(self, scores: Mapping[str, Scores], settings: Mapping[str, Any], collapse: str | None = None) -> None:
         super().__init__(scores)
         self.settings = dict(settings)
+        self.collapse = collapse
+        """That the code says nothing, where that is so."""
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -57,7 +60,8 @@ class Evaluation(dict[str, Scores]):
             if found.get("version", 0) > VERSION:
                 raise HatchelError(f"{path}: was written by a newer Hatchel; run `hatchel evaluate` again")
             representations = {k: v for k, v in found.items() if k not in ("version", "settings")}
-            return cls({k: Scores.from_dict(v) for k, v in representations.items()}, found["settings"])
+            scores = {k: Scores.from_dict(v) for k, v in representations.items()}
+            return cls(scores, found["settings"], _collapse(scores.get("mean")))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise HatchelError(f"{path}: was not written by `hatchel evaluate`; run it again") from None
 
@@ -73,6 +77,7 @@ class Evaluation(dict[str, Scores]):
     def table(self) -> str:
         """Plain text, a block for each representation."""
         head = ", ".join(f"{k}={v}" for k, v in self.settings.items() if k in ("steps", "items", "seed"))
+        head = f"{head}\n{self.collapse}" if self.collapse else head
         return "\n\n".join([head, *(f"[{name}]\n{scores.table()}" for name, scores in self.items())])
 
 
@@ -96,7 +101,7 @@ def evaluate(
     chosen = [from_dict(Metric, w.strip() if isinstance(w, str) else w, "which") for w in given]
     kept = StoredScores(run, items=items, seed=seed, layers=layers, store=store)
     scores = {name: kept.measure(name, chosen, bootstrap, strict=which != "all") for name in kept.representations}
-    return Evaluation(scores, kept.settings)
+    return Evaluation(scores, kept.settings, collapse(kept.encoded.mean, kept.encoded.std))
 
 
 class StoredScores:
@@ -253,6 +258,11 @@ def run_images(run: TrainedRun, items: NDArray[np.int64], level: int = 0) -> tup
         return None
     images = run.data.images(items)
     return images / np.float32(255), run.reconstruct(images, level)
+
+
+def _collapse(scores: Scores | None) -> str | None:
+    notes = scores["active_units"].notes if scores and "active_units" in scores else ()
+    return next((note for note in notes if "dimensions active" in note), None)
 
 
 def _enough(score: Score | None, metric: Metric, bootstrap: int | None) -> bool:
