@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -58,5 +59,15 @@ def main() -> None:
     try:
         app()
     except HatchelError as error:
-        print(f"hatchel: {error}", file=sys.stderr)
-        sys.exit(2)
+        _refuse(str(error))
+    except OSError as error:
+        _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not re.search("out of memory|allocate memory", str(error)):
+            raise
+        _refuse("there is not enough memory for this; lower a size, such as batch_size or latent.dim")
+
+
+def _refuse(line: str) -> NoReturn:
+    print(f"hatchel: {line}", file=sys.stderr)
+    sys.exit(2)

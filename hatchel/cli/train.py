@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hatchel.cli.options import Plugin, load_plugins, parse, read_spec
-from hatchel.core.errors import HatchelError
+from hatchel.cli.options import Plugin, check_folder, load_plugins, parse, read_spec
 
 if TYPE_CHECKING:
     from hatchel.training.run import TrainedRun
@@ -41,6 +40,7 @@ def train(
     """
     from hatchel.training import run as runs
 
+    check_folder(out)
     load_plugins(plugin)
     if resume and (Path(target) / "config.json").is_file():
         made = runs.resume_run(target, progress=not quiet, changes=parse(assignments or ()))
@@ -80,11 +80,13 @@ def quickstart(
     from hatchel.api.quickstart import CONTROL, QUICKSTART, print_scores
     from hatchel.api.quickstart import quickstart as start
 
+    check_folder(out)
     spec, control = QUICKSTART.with_fields(seed=seed), CONTROL.with_fields(seed=seed)
     if steps is not None:
         spec, control = spec.with_fields(steps=steps), control.with_fields(steps=min(steps, control.steps))
     try:
         result = start(out, spec=spec, control=control, force=force)
     except KeyboardInterrupt:
-        raise HatchelError("stopped; the models are saved: run the same command again to go on") from None
+        print("Stopped. The models are saved: the same command resumes.", file=sys.stderr)
+        raise typer.Exit(130) from None
     print_scores(result)
