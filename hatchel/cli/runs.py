@@ -113,7 +113,7 @@ def explore(
     run: RunFolder,
     other: Annotated[Path | None, typer.Argument(help="A second run, to compare on the same items.")] = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; beyond this machine a token is required.")
+        str, typer.Option(help="Address to listen on; the printed link holds the token that every request needs.")
     ] = "127.0.0.1",
     port: Annotated[
         int | None,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import html
 import ipaddress
 import json
+import math
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -12,7 +15,9 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import h11
 from starlette.exceptions import HTTPException
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -33,6 +38,47 @@ HEADERS = {
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 WILDCARDS = ("0.0.0.0", "::")
 COOKIE = "hatchel-explorer"
+"""With the start of the token's digest: explorers on other ports of this machine have cookies of their own."""
+CONNECTIONS = 100
+"""At a time; beyond that the oldest of those that wait for their client makes room."""
+HEADERS_WITHIN, BODY_WITHIN = 10.0, 60.0
+"""Seconds that a client may take for its request."""
+
+
+class Patient(H11Protocol):
+    """A connection whose client has only so long for its request: half-open ones must not pile up."""
+
+    connections: set[Patient]
+    since = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        super().connection_made(transport)
+        self.since = self.loop.time()
+        if len(self.connections) > CONNECTIONS:
+            waiting = [c for c in self.connections if c.limit < BODY_WITHIN]
+            oldest = min(waiting or [self], key=lambda c: c.since)
+            self.connections.discard(oldest)  # now, and not only when the loop comes to it
+            oldest.transport.abort()
+        self._check()
+
+    @property
+    def limit(self) -> float:
+        """Seconds that the client has for what it is to send; infinite while it is the server's turn."""
+        if not self.cycle or self.cycle.response_complete:
+            return HEADERS_WITHIN
+        return BODY_WITHIN if self.conn.their_state is h11.SEND_BODY else math.inf
+
+    def on_response_complete(self) -> None:
+        self.since = self.loop.time()
+        super().on_response_complete()
+
+    def _check(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self.loop.time() - self.since > self.limit:
+            self.transport.abort()
+        else:
+            self.loop.call_later(0.5, self._check)
 
 
 class Secured:
@@ -40,6 +86,7 @@ class Secured:
 
     def __init__(self, inner: Application, *, host: str, token: str | None, limit: int) -> None:
         self.inner, self.token, self.limit = inner, token, limit
+        self.cookie = f"{COOKIE}-{hashlib.sha256((token or '').encode()).hexdigest()[:8]}"
         self.names = {*LOOPBACK, host.lower()}
         self.anywhere = host in WILDCARDS
         if self.anywhere:
@@ -66,7 +113,7 @@ class Secured:
             return
         if self.token is not None and scope["path"] == "/" and scope["query_string"]:
             # From here on a cookie speaks for the browser, and the token leaves the address bar and the history.
-            cookie = f"{COOKIE}={self.token}; Path=/; HttpOnly; SameSite=Lax"
+            cookie = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Lax"
             await _answer(scope, outward, 303, "", [(b"location", b"/"), (b"set-cookie", cookie.encode())])
             return
         await self.inner(scope, self._counted(receive), outward)
@@ -84,7 +131,8 @@ class Secured:
         if origin is not None and (origin == "null" or urlsplit(origin).netloc != host):
             return 403, "requests from other pages are not answered"
         if self.token is not None and not any(
-            secrets.compare_digest(given.encode(), self.token.encode()) for given in _tokens(scope, headers)
+            secrets.compare_digest(given.encode(), self.token.encode())
+            for given in _tokens(scope, headers, self.cookie)
         ):
             return 401, "this explorer needs its token; open the whole address that it printed, with ?token=..."
         try:
@@ -123,7 +171,7 @@ class Secured:
         return inward
 
 
-def _tokens(scope: MutableMapping[str, Any], headers: dict[str, str]) -> list[str]:
+def _tokens(scope: MutableMapping[str, Any], headers: dict[str, str], cookie: str) -> list[str]:
     """Whatever a request offers as a token: in the page's address, in a header, in the cookie."""
     found = parse_qs(scope["query_string"].decode("latin-1")).get("token", []) if scope["path"] == "/" else []
     kind, _, value = headers.get("authorization", "").partition(" ")
@@ -133,7 +181,7 @@ def _tokens(scope: MutableMapping[str, Any], headers: dict[str, str]) -> list[st
         cookies = SimpleCookie(headers.get("cookie", ""))
     except CookieError:
         return found
-    return [*found, cookies[COOKIE].value] if COOKIE in cookies else found
+    return [*found, cookies[cookie].value] if cookie in cookies else found
 
 
 async def _answer(

@@ -1,10 +1,9 @@
-"""Server: a session over HTTP, on loopback unless a token protects it."""
+"""Server: a session over HTTP, behind a token."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
-import ipaddress
 import secrets
 import socket
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from starlette.exceptions import HTTPException
 
 from hatchel.core.errors import HatchelError
 from hatchel.explorer.page import asset, page
-from hatchel.explorer.security import WILDCARDS, Application, Secured, message_page
+from hatchel.explorer.security import WILDCARDS, Application, Patient, Secured, message_page
 from hatchel.explorer.session import BATCH, Session
 from hatchel.explorer.uploads import BYTES, RequestError
 
@@ -152,12 +151,12 @@ class Listening:
 
     @classmethod
     def on(cls, session: Session, *, host: str = "127.0.0.1", port: int | None = None) -> Listening:
-        """On a host and port; beyond this machine with a new token, which is part of the address."""
-        token = None if is_loopback(host) else secrets.token_urlsafe(24)
+        """On a host and port, with a new token, which is part of the address: other users of a machine reach it too."""
+        token = secrets.token_urlsafe(24)
         listener = listen(host, port)
         app = application(session, host=host, token=token)
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, lifespan="off", ws="none"
+            app, http=Patient, log_level="error", access_log=False, server_header=False, lifespan="off", ws="none"
         )
         return cls(address(host, listener.getsockname()[1], token), uvicorn.Server(config), listener)
 
@@ -165,18 +164,6 @@ class Listening:
         """Serve until interrupted, or until `server.should_exit`."""
         with self.listener:
             self.server.run(sockets=[self.listener])
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a host.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0"), is_loopback("example.org")
-    (True, True, False, False)
-    """
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def address(host: str, port: int, token: str | None) -> str:

@@ -13,8 +13,8 @@ from hatchel.core.errors import HatchelError
 
 BYTES = 8 << 20
 """A larger file is refused before it is read."""
-PIXELS = 24_000_000
-"""A picture with more is refused before it is decoded: a small file can hold a very large one."""
+PIXELS, SIDE = 24_000_000, 20_000
+"""A picture with more, or a longer side, is refused before it is decoded: a small file can hold a very large one."""
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
 """By content, whatever the file's name or declared type say."""
 
@@ -39,8 +39,9 @@ def opened(content: bytes) -> Image.Image:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is lower
             with Image.open(io.BytesIO(content), formats=FORMATS) as image:
-                if image.width * image.height > PIXELS:
-                    raise RequestError(413, f"{image.width} x {image.height} is too large; at most {PIXELS:,} pixels")
+                if image.width * image.height > PIXELS or max(image.size) > SIDE:
+                    most = f"at most {PIXELS:,} pixels, {SIDE:,} on a side"
+                    raise RequestError(413, f"{image.width} x {image.height} is too large; {most}")
                 image.verify()
             # verify() leaves the picture unusable, and does not look at the pixels themselves.
             with Image.open(io.BytesIO(content), formats=FORMATS) as image:

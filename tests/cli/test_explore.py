@@ -43,11 +43,13 @@ def test_it_serves_until_interrupted(folder: Path) -> None:
         line = process.stdout.readline()
         assert line.startswith("Explorer: http://127.0.0.1:")
         address = line.split()[1]
-        with urllib.request.urlopen(address, timeout=20) as page:
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with browser.open(address, timeout=20) as page:
             assert b"vae on xy_squares" in page.read()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=20)
         assert "Traceback" not in errors
+        assert process.returncode == 130
 
 
 def test_what_is_not_a_run(app: typer.Typer, tmp_path: Path, folder: Path) -> None:

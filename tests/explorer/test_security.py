@@ -1,11 +1,18 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
+import httpx
 import pytest
 
-from hatchel.explorer.server import application
+from hatchel.explorer import security
+from hatchel.explorer.security import CONNECTIONS
+from hatchel.explorer.server import Listening, application
 from hatchel.explorer.session import Session
 
 
@@ -67,3 +74,55 @@ def test_beyond_this_machine_every_request_needs_the_token(connect: Callable[...
     assert client.get("/").status_code == 200  # the cookie speaks now
     assert client.post("/api/pick", json={"item": 0}).status_code == 200
     assert client.get("/", headers={"host": "evil.example"}).status_code == 421
+
+
+@pytest.fixture
+def opened(session: Session) -> Iterator[Listening]:
+    opened = Listening.on(session, port=None)
+    thread = threading.Thread(target=opened.run, daemon=True)
+    thread.start()
+    while not opened.server.started:
+        time.sleep(0.01)
+    yield opened
+    opened.server.should_exit = True
+    thread.join(10)
+
+
+def half_open(opened: Listening, sent: bytes) -> socket.socket:
+    connection = socket.create_connection(opened.listener.getsockname(), timeout=10)
+    connection.sendall(sent)
+    return connection
+
+
+def test_half_open_connections_do_not_stop_it(opened: Listening, capfd: pytest.CaptureFixture[str]) -> None:
+    idle = [half_open(opened, b"GET / HTTP/1.1\r\nHost: 127") for _ in range(300)]
+    for _ in range(3):
+        assert httpx.get(opened.address, follow_redirects=True).status_code == 200
+    assert len(opened.server.server_state.connections) <= CONNECTIONS
+    for connection in idle:
+        connection.close()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_request_that_does_not_come_is_not_waited_for(opened: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "HEADERS_WITHIN", 0.1)
+    monkeypatch.setattr(security, "BODY_WITHIN", 0.2)
+    token = opened.address.rpartition("=")[2].encode()
+    head = b"POST /api/pick HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + token + b"\r\n"
+    for sent in (b"", b"GET / HT", head, head + b"Content-Length: 100\r\n\r\n{"):
+        with half_open(opened, sent) as connection:
+            connection.settimeout(5)
+            with suppress(ConnectionResetError):
+                assert connection.recv(100) == b""
+    assert httpx.get(opened.address, follow_redirects=True).status_code == 200
+
+
+def test_the_token_is_needed_on_this_machine_too(opened: Listening) -> None:
+    home, _, token = opened.address.partition("?token=")
+    assert home.startswith("http://127.0.0.1:")
+    assert len(token) >= 32
+    assert httpx.get(home).status_code == 401
+    assert httpx.post(f"{home}api/pick", json={"item": 1}).status_code == 401
+    with httpx.Client() as client:
+        assert client.get(opened.address, follow_redirects=True).status_code == 200
+        assert client.post(f"{home}api/pick", json={"item": 1}).status_code == 200

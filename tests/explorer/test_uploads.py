@@ -42,6 +42,15 @@ def test_transparent_parts_are_black_and_a_turned_photo_is_upright() -> None:
     assert opened(saved(photo, "JPEG", exif=exif)).size == (4, 8)
 
 
+def test_a_small_file_of_one_endless_row_is_refused_before_it_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = saved(Image.new("1", (23_999_999, 1)), "PNG")
+    assert len(content) < 50_000
+    monkeypatch.setattr(Image.Image, "load", None)  # whoever decodes it fails
+    with pytest.raises(RequestError, match=r"23999999 x 1 is too large; .* 20,000 on a side") as error:
+        opened(content)
+    assert error.value.status == 413
+
+
 @pytest.mark.parametrize("kind", ["TIFF", "PPM", "ICO"])
 def test_other_formats_are_refused_by_their_content(kind: str) -> None:
     with pytest.raises(RequestError, match="give one of PNG") as error:
