@@ -64,7 +64,7 @@ class Trained(Task):
     def times(self) -> list[int]:
         """Steps after which it is measured."""
         every = self.run.steps // self.snapshots
-        return [*range(every, self.run.steps - every + 1, every)][: self.snapshots - 1] + [self.run.steps]
+        return [*(every * i for i in range(1, self.snapshots)), self.run.steps]
 
     def trained(self, workspace: Workspace) -> TrainedRun:
         """The run, from where an earlier attempt left it, with a checkpoint at each time that it is measured."""
