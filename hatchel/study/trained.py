@@ -180,7 +180,7 @@ class Agreement(Task):
 
         numbers = [run.seed for run in self.trainings()]
         runs = [Trained(seed=number, run=self.run).trained(workspace) for number in numbers]
-        codes = [encodings(run, self.items, seed=0).mean for run in runs]
+        codes = [encodings(run, self.items, seed=0, every=True).mean for run in runs]
         scores = [float(udr(own, [c for j, c in enumerate(codes) if j != i])) for i, own in enumerate(codes)]
         parts = {f"udr.seed_{number}": score for number, score in zip(numbers, scores, strict=True)}
         return Result({"udr": sum(scores) / len(scores), **parts})
