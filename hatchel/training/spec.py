@@ -18,6 +18,7 @@ from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
 from hatchel.latents.likelihoods import Bernoulli, Columns, Likelihood
 from hatchel.nets.conv import Conv, Deconv
+from hatchel.nets.layers import convolvable
 from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.nets.part import Decoder, Encoder, Shape, feature_shapes
 from hatchel.objective.objective import Objective, Weighted, formula
@@ -140,7 +141,7 @@ class RunSpec(Spec):
     latent: Latent = Diagonal()
     """What a code is made of."""
     encoder: Encoder | None = None
-    """Left out: conv for images of 16, 32, 64, ... pixels, mlp for the rest."""
+    """Left out: conv for images from 16 pixels, mlp for the rest."""
     decoder: Decoder | None = None
     """Left out: the mirror of the encoder's kind."""
     likelihood: Likelihood | None = None
@@ -206,11 +207,10 @@ class RunSpec(Spec):
 
     def fit_to_shape(self, shape: Shape, columns: Columns | None = None) -> RunSpec:
         """The same for items of a shape, without the data; `columns` for those of a table."""
-        size = shape[-1]
-        square = len(shape) == 3 and shape[1] == shape[2] and size >= 16 and size & (size - 1) == 0
+        images = convolvable(shape)
         return self.with_fields(
-            encoder=self.encoder or (Conv() if square else Mlp()),
-            decoder=self.decoder or (Deconv() if square else MlpDecoder()),
+            encoder=self.encoder or (Conv() if images else Mlp()),
+            decoder=self.decoder or (Deconv() if images else MlpDecoder()),
             likelihood=self.likelihood or columns or Bernoulli(),
         )
 
@@ -222,6 +222,6 @@ class RunSpec(Spec):
             torch.manual_seed(self.seed)
             model = Model(self.encoder, self.latent, self.decoder, self.likelihood, shape)
             features = feature_shapes(model.encoder, shape)
-            factor = (64 / min(64, shape[-1])) ** 2 if len(shape) == 3 else 1.0
+            factor = (64 / min(64, math.sqrt(shape[1] * shape[2]))) ** 2 if len(shape) == 3 else 1.0
             factors = dict.fromkeys(self._rescaled(), factor)
             return System(model, Objective(self.objective, self.latent.layout, features, shape, factors))
