@@ -23,7 +23,7 @@ STEPS = {SHAPES: 5_000, SPRITES: 10_000}
 CLASSES = {SHAPES: 4, SPRITES: 3}
 """Shapes of each, for methods with a class."""
 MEASURED = metrics(
-    "mig", "sap", "dci",
+    "mig", "sap", {"kind": "sap", "by": "r2"}, "dci", {"kind": "dci", "regressor": "forest_regression"},
     "factor_vae_score", "beta_vae_score", "modularity", "infomec", "irs", "med", "active_units", "disintegration",
     "pairwise_nmi", "gaussian_tc", "reconstruction", "elbo_terms",
 )  # fmt: skip
