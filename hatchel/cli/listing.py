@@ -22,6 +22,8 @@ FAMILIES = {
     "estimators": "hatchel.objective.estimators.estimator:Estimator",
     "weights": "hatchel.objective.weights:Weight",
     "schedules": "hatchel.training.spec:Schedule",
+    "stops": "hatchel.training.callbacks:Stop",
+    "trackers": "hatchel.training.callbacks:Tracker",
     "encoders": "hatchel.nets.part:Encoder",
     "decoders": "hatchel.nets.part:Decoder",
     "latents": "hatchel.latents.latent:Latent",

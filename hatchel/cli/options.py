@@ -22,6 +22,8 @@ EngineSet = Annotated[
 ]
 Folder = Annotated[Path, typer.Option("--store", help="The folder that keeps the records.")]
 Plugin = Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, and nothing but results.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 STUDIES = Path("studies")
 """The default store."""
 

@@ -162,3 +162,29 @@ def test_show_says_what_it_assumed(tmp_path: Path) -> None:
     file.write_bytes(b"")
     text = hatchel("show", "beta_vae", f"data={file}", "--size", "32")
     assert "# for images of 32x32 with 1 channel (assumed, as only the files of array show it: see --size):" in text
+
+
+def test_epochs_are_passes_over_the_training_items(tmp_path: Path) -> None:
+    out = str(tmp_path / "run")  # 64 items, of which 48 are trained on: 3 batches of 16 a pass
+    text = hatchel("train", "vae", "data=xy_squares", "batch_size=16", "test_share=0.25", "optimizer.schedule=cosine",
+                   "--epochs", "2", "--json", "--quiet", "--out", out)  # fmt: skip
+    found = json.loads(text)
+    run = TrainedRun.load(out)
+    assert (found["steps"], found["last"]["step"], found["digest"]) == (6, 6, run.spec.digest())
+    assert run.spec.optimizer.schedule.steps == 6
+    for arguments, message in [
+        (["vae", *SMALL, "--epochs", "2"], r"--epochs: steps=\.\.\. says the same; leave one of them out"),
+        (["vae", "data=xy_squares", "--epochs", "0"], r"--epochs: must be above 0, got 0"),
+        ([out, "--resume", "--epochs", "3"], r"--epochs: a run that is resumed is trained further by steps="),
+        (["vae", *SMALL, "--track", "tensorbord"], r"^track\[0\]: unknown tracker 'tensorbord'. Did you mean"),
+    ]:
+        with pytest.raises(HatchelError, match=message):
+            hatchel("train", *arguments)
+
+
+def test_track_and_an_early_end_are_said(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    ends = ["stop=plateau", "stop.every=1", "stop.patience=1", "stop.gain=1"]
+    text = hatchel("train", "vae", *SMALL, *ends, "--track", "tensorboard", "--out", str(tmp_path / "run"))
+    assert "2 steps of vae, ended early of 4." in text
+    assert list((tmp_path / "run" / "tensorboard").glob("events*"))
