@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hatchel.cli.options import AsJson, Plugin, Quiet, load_plugins, parse, read_spec
+from hatchel.cli.options import AsJson, Plugin, Quiet, kinds, load_plugins, parse, read_spec
 from hatchel.core.errors import HatchelError
 
 if TYPE_CHECKING:
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 
 def train(
-    target: Annotated[str, typer.Argument(help="A method, a YAML/JSON file, or (with --resume) a run's folder.")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="A method, a YAML/JSON file, or (with --resume) a run's folder.",
+            autocompletion=kinds("hatchel.methods.method:Method"),
+        ),
+    ],
     assignments: Annotated[
         list[str] | None,
         typer.Argument(help="Fields to change, as key=value; dotted keys reach any field.", metavar="[KEY=VALUE]..."),
@@ -29,7 +35,11 @@ def train(
         float | None, typer.Option(help="Passes over the data, in place of steps=...", show_default=False)
     ] = None,
     track: Annotated[
-        list[str] | None, typer.Option(help="Show the run while it trains: tensorboard, wandb or mlflow.")
+        list[str] | None,
+        typer.Option(
+            help="Show the run while it trains: tensorboard, wandb or mlflow.",
+            autocompletion=kinds("hatchel.training.callbacks:Tracker"),
+        ),
     ] = None,
     plugin: Plugin = None,
     quiet: Quiet = False,
@@ -90,6 +100,8 @@ def quickstart(
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     force: Annotated[bool, typer.Option("--force", "--fresh", help="Start over instead of resuming.")] = False,
     steps: Annotated[int | None, typer.Option(min=1, hidden=True, help="Fewer steps, for a first try.")] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train, measure and show one good model on built-in data: a few minutes on two cores, nothing to download.
 
@@ -97,12 +109,15 @@ def quickstart(
     """
     from hatchel.api.quickstart import CONTROL, QUICKSTART, print_scores
     from hatchel.api.quickstart import quickstart as start
+    from hatchel.core.progress import quietly
 
     spec, control = QUICKSTART.with_fields(seed=seed), CONTROL.with_fields(seed=seed)
     if steps is not None:
         spec, control = spec.with_fields(steps=steps), control.with_fields(steps=min(steps, control.steps))
-    try:
-        result = start(out, spec=spec, control=control, force=force)
-    except KeyboardInterrupt:
-        raise HatchelError("stopped; the models are saved: run the same command again to go on") from None
-    print_scores(result)
+    log: Callable[[str], None] = (lambda line: None) if quiet or as_json else print
+    with quietly(quiet):
+        result = start(out, spec=spec, control=control, force=force, progress=not quiet, log=log)
+    if as_json:
+        print(result.scores.read_text(encoding="utf-8").rstrip())
+    else:
+        print_scores(result)

@@ -39,6 +39,8 @@ DIVERGED = 1e9
 class Stopped(HatchelError):
     """A run that was asked to stop and saved itself."""
 
+    exit_code = 130
+
 
 def choose_device(name: str) -> torch.device:
     """cpu, cuda, cuda:1 or mps by name; auto takes the best there is."""
