@@ -43,7 +43,7 @@ def called(*arguments: object) -> str:
 def test_every_command_shows_the_same_numbers_and_only_the_first_measures(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = "mig,sap,dci,factor_vae_score,gaussian_tc,elbo_terms,disintegration"
+    names = "mig,sap,dci,factor_vae_score,gaussian_tc,elbo_terms,disintegration,reconstruction"
     printed = json.loads(called(folder, "--metrics", names, "--json"))
     run = TrainedRun.load(folder)
 
