@@ -174,9 +174,9 @@ class StoredScores:
             for metric in missing:
                 advance(0, f"{name}: {metric.kind}")
                 reads = {*metric.needs, *metric.also_needs.values()}
-                probe = self.probe(name, "factors" in reads, "errors" in reads)
-                reason = metric.missing(probe)
                 try:
+                    probe = self.probe(name, "factors" in reads, "errors" in reads)
+                    reason = metric.missing(probe)
                     if reason:
                         skipped[metric.variant] = f"needs {reason}"
                     else:
@@ -275,10 +275,7 @@ def factor_probe(run: TrainedRun, found: Encodings, codes: NDArray[Any], seed: i
     if factors is None or space is None:
         return Probe(codes, seed=seed, **more)
     # Class numbers for every factor, and beside them what those of an ordered factor stand for.
-    values = np.full(factors.shape, np.nan)
-    for k, factor in enumerate(space.factors):
-        if factor.kind != "discrete":
-            values[:, k] = np.array(factor.values, dtype=np.float64)[factors[:, k]]
+    values = np.stack([f.numbers[column] for f, column in zip(space.factors, factors.T, strict=True)], axis=1)
     return Probe(codes, factors, names=space.names, continuous=False, ordered=values, seed=seed, **more)
 
 
