@@ -111,7 +111,7 @@ def _scores(run: TrainedRun) -> list[str]:
         return ["Not measured in this state: the scores that are stored are of other weights."]
     lines = [
         f"Of the posterior means of {found.settings['items']} items, after {run.steps} steps, "
-        f"seed {found.settings['seed']}.\n",
+        f"seed {found.settings['seed']}, {found.items_in_words}.\n",
         "| Metric | Value | 95 % interval |",
         "|---|---|---|",
     ]

@@ -78,6 +78,11 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted((p for p in (folder / "checkpoints").glob("step-*") if p.is_dir()), reverse=True)
 
 
+def checkpoint_of(folder: Path, step: int) -> Path:
+    """Where a run's checkpoint after so many steps is."""
+    return folder / "checkpoints" / f"step-{step:09d}"
+
+
 def save(
     folder: Path,
     step: int,
@@ -92,7 +97,7 @@ def save(
     `meter` is what has been summed up since the last event, for the one that comes after a resume, and `windows` are
     the recent samples that its independent readings need.
     """
-    target = folder / "checkpoints" / f"step-{step:09d}"
+    target = checkpoint_of(folder, step)
     if target.exists():
         return target
     try:
@@ -115,20 +120,25 @@ def save(
 
 def metered(folder: Path, step: int) -> dict[str, Any]:
     """What the checkpoint of a step has of the meter; nothing in those written before there was one."""
-    found = read_json(folder / "checkpoints" / f"step-{step:09d}" / "state.json").get("meter", {})
+    found = read_json(checkpoint_of(folder, step) / "state.json").get("meter", {})
     return cast(dict[str, Any], found)
 
 
 def stored_windows(folder: Path, step: int) -> dict[str, Tensor]:
     """The recent samples of each critic that the checkpoint of a step has; nothing in those of 0.1."""
-    path = folder / "checkpoints" / f"step-{step:09d}" / WINDOWS
+    path = checkpoint_of(folder, step) / WINDOWS
     return _guarded(path, lambda p: load_file(str(p))) if path.exists() else {}
 
 
-def restore(folder: Path, system: nn.Module, optimizer: torch.optim.Optimizer | None = None) -> int:
-    """Fill the system (and optimiser) from the newest checkpoint that can be read; the number of steps done."""
+def restore(
+    folder: Path, system: nn.Module, optimizer: torch.optim.Optimizer | None = None, step: int | None = None
+) -> int:
+    """Fill the system (and optimiser) from the newest checkpoint that can be read; the number of steps done.
+
+    `step`: from that after so many steps, and no other.
+    """
     problems: list[str] = []
-    for place in checkpoints(folder):
+    for place in checkpoints(folder) if step is None else [checkpoint_of(folder, step)]:
         try:
             return _restore(place, system, optimizer)
         except HatchelError as error:

@@ -119,3 +119,14 @@ def test_studies_are_listed_with_their_tasks_and_labels(store: Store) -> None:
     expected = {"cell": toy().digest(), "seed": 2, "labels": {"method": "toy", "beta": 4}}
     assert store.studies() == [{"study": "toys", "scale": "smoke", "entries": [expected]}]
     assert json.loads((store.folder / "store.json").read_text())["format"] == 1
+
+
+def test_published_records_are_taken_over_by_a_store_that_lacks_them(store: Store, tmp_path: Path) -> None:
+    cell, records = kept(store, toy()), tmp_path / "records"
+    digest = cell.digest()
+    assert store.publish([digest, toy(seed=3).digest()], records) == [digest]
+    assert store.publish([digest], records) == []
+    other = Store(tmp_path / "other").create()
+    assert other.adopt([digest, toy(seed=3).digest()], records) == [digest]
+    assert other.record(digest) == store.record(digest)
+    assert other.adopt([digest], records) == []
