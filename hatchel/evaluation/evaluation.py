@@ -34,6 +34,7 @@ from hatchel.evaluation.codes import (
     weights_digest,
 )
 from hatchel.latents.likelihoods import Bernoulli
+from hatchel.metrics._active_units import collapse
 from hatchel.metrics._aggregate import ELBOTerms
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
@@ -52,9 +53,11 @@ DENSITIES = 400_000_000
 class Evaluation(dict[str, Scores]):
     """Scores by representation: `mean` first, then `sample`, the levels and the layers that were asked for."""
 
-    def __init__(self, scores: Mapping[str, Scores], settings: Mapping[str, Any]) -> None:
+    def __init__(self, scores: Mapping[str, Scores], settings: Mapping[str, Any], collapse: str | None = None) -> None:
         super().__init__(scores)
         self.settings = dict(settings)
+        self.collapse = collapse
+        """That the code says nothing, where that is so."""
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -67,7 +70,8 @@ class Evaluation(dict[str, Scores]):
             if found.get("version", 0) > VERSION:
                 raise HatchelError(f"{path}: was written by a newer Hatchel; run `hatchel evaluate` again")
             representations = {k: v for k, v in found.items() if k not in ("version", "settings")}
-            return cls({k: Scores.from_dict(v) for k, v in representations.items()}, found["settings"])
+            scores = {k: Scores.from_dict(v) for k, v in representations.items()}
+            return cls(scores, found["settings"], _collapse(scores.get("mean")))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise HatchelError(f"{path}: was not written by `hatchel evaluate`; run it again") from None
 
@@ -89,6 +93,7 @@ class Evaluation(dict[str, Scores]):
         """Plain text, a block for each representation."""
         head = ", ".join(f"{k}={v}" for k, v in self.settings.items() if k in ("steps", "items", "seed"))
         head = f"{head}, {self.items_in_words}"
+        head = f"{head}\n{self.collapse}" if self.collapse else head
         return "\n\n".join([head, *(f"[{name}]\n{scores.table()}" for name, scores in self.items())])
 
 
@@ -117,7 +122,7 @@ def evaluate(
     chosen = [from_dict(Metric, w.strip() if isinstance(w, str) else w, "which") for w in given]
     kept = StoredScores(run, items=items, seed=seed, layers=layers, store=store)
     scores = {name: kept.measure(name, chosen, bootstrap, strict=which != "all") for name in kept.representations}
-    return Evaluation(scores, kept.settings)
+    return Evaluation(scores, kept.settings, collapse(kept.encoded.mean, kept.encoded.std))
 
 
 class StoredScores:
@@ -297,6 +302,11 @@ def reconstruction_errors(run: TrainedRun, found: Encodings, level: int = 0) -> 
                 parts.setdefault(name, []).append(values)
             advance(len(rows))
     return {name: torch.cat(values).double().cpu().numpy() for name, values in parts.items()}
+
+
+def _collapse(scores: Scores | None) -> str | None:
+    notes = scores["active_units"].notes if scores and "active_units" in scores else ()
+    return next((note for note in notes if "dimensions active" in note), None)
 
 
 def _enough(score: Score | None, metric: Metric, bootstrap: int | None) -> bool:

@@ -127,6 +127,14 @@ class Scores(dict[str, Score]):
         ]  # fmt: skip
         return pandas.DataFrame(rows).set_index("metric")
 
+    @property
+    def reasons(self) -> dict[str, list[str]]:
+        """Why there are no scores, and of which metrics."""
+        found: dict[str, list[str]] = {}
+        for name, reason in self.skipped.items():
+            found.setdefault(reason, []).append(name)
+        return found
+
     def table(self) -> str:
         """Plain text: one line per score, then what was left out and why."""
         width = max((len(name) for name in (*self, *self.skipped)), default=0)
@@ -135,7 +143,7 @@ class Scores(dict[str, Score]):
             lines.append(f"{name:<{width}}  {str(score).removeprefix(name).strip()}")
             also = {words: score.parts[part] for part, words in PARTS.items() if part in score.parts}
             lines += [f"  {words:<{width - 2}}  {value:.4f}" for words, value in also.items()]
-        return "\n".join(lines + [f"{name:<{width}}  {reason}" for name, reason in self.skipped.items()])
+        return "\n".join(lines + [f"{name:<{width}}  not measured: {reason}" for name, reason in self.skipped.items()])
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Trained: a run, trained and measured. Agreement: how alike the runs of several seeds are."""
+"""Trained: a run, trained and measured. Grown: one that may go on. Agreement: how alike those of several seeds are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 from annotated_types import Ge
+from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import exclusive
@@ -111,6 +113,49 @@ class Trained(Task):
         chosen = {name: self.metrics if name == "mean" else self.beside for name in kept.representations}
         scores = {name: kept.measure(name, metrics, 0, strict=True) for name, metrics in chosen.items()}
         return Evaluation(scores, kept.settings)
+
+
+class Grown(Task):
+    """A run, trained so far and no further yet: the next round goes on with it.
+
+    `explained` is the share of the items' variance that reconstructions keep, `seconds_per_step` the loop's own time;
+    `mig`, where there are labels, is only shown.
+    """
+
+    run: RunSpec
+    """What is trained, for the steps of this round."""
+    items: Count = 3_000
+    """Encoded."""
+
+    def compute(self, workspace: Workspace) -> Result:
+        from hatchel.evaluation.evaluation import encodings, evaluate
+        from hatchel.training.events import read_events
+        from hatchel.training.run import train
+
+        spec = self.run.with_fields(seed=self.seed, threads=workspace.threads)
+        run = train(spec, out=grown_folder(workspace.runs, spec), resume=True, progress=False)
+        found = encodings(run, self.items, seed=0)
+        values = {"explained": explained(run, found.items)}
+        values["seconds_per_step"] = float(np.median([e["seconds_per_step"] for e in read_events(run.folder)]))
+        if run.data.space is not None:
+            values["mig"] = float(evaluate(run, ["mig"], items=self.items, seed=0, bootstrap=0)["mean"]["mig"])
+        return Result(values)
+
+
+def grown_folder(runs: Path, spec: RunSpec) -> Path:
+    """One for all rounds, whatever the number of steps."""
+    return runs / f"{spec.name}-{spec.with_fields(steps=1).digest()}"
+
+
+def explained(run: TrainedRun, items: NDArray[np.int64]) -> float:
+    """1 - squared error of the reconstructions / squared distance from the mean item; for rows, column by column."""
+    data = run.data.images(items)
+    back = run.reconstruct(data).astype(np.float64)
+    wanted = data.astype(np.float64) / (255 if data.dtype == np.uint8 else 1)
+    error, spread = ((wanted - other) ** 2 for other in (back, wanted.mean(axis=0)))
+    if data.ndim == 2:
+        return float(np.mean(1 - error.mean(axis=0) / np.maximum(spread.mean(axis=0), 1e-12)))
+    return float(1 - error.sum() / max(spread.sum(), 1e-12))
 
 
 class Agreement(Task):
