@@ -7,7 +7,9 @@ from collections.abc import Iterable
 
 
 class HatchelError(Exception):
-    """A mistake in the input, not in Hatchel. The command line prints it in one line and exits with code 2."""
+    """A mistake in the input, not in Hatchel. The command line prints it in one line and exits with its code."""
+
+    exit_code = 2
 
 
 def unknown(noun: str, name: str, known: Iterable[str], where: str = "") -> HatchelError:

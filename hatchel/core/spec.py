@@ -298,6 +298,8 @@ def _convert(hint: Any, value: Any, path: str) -> Any:
                     raise
         return _convert(next(a for a in arguments if _holds_spec(a)), value, path)
     if _holds_spec(hint) and origin is tuple:
+        if isinstance(value, str | Mapping | Spec):  # one, where there may be several
+            value = (value,)
         return tuple(_convert(arguments[0], v, f"{path}[{i}]") for i, v in enumerate(value))
     if _holds_spec(hint) and isinstance(value, Mapping):
         items = cast(Mapping[str, Any], value).items()

@@ -21,8 +21,9 @@ from torch.nn import functional as F
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import read_json, write_json
 from hatchel.core.progress import progress
-from hatchel.core.spec import from_dict
+from hatchel.core.spec import Count, NonNegative, from_dict
 from hatchel.core.version import __version__
+from hatchel.data.dataset import Dataset
 from hatchel.evaluation.codes import (
     ITEMS,
     Codes,
@@ -39,7 +40,9 @@ from hatchel.metrics._aggregate import ELBOTerms
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score, Scores
+from hatchel.training.callbacks import Stop
 from hatchel.training.run import TrainedRun
+from hatchel.training.spec import RunSpec
 
 __all__ = ["ITEMS", "Codes", "Encodings", "Evaluation", "StoredScores", "encodings", "evaluate"]
 
@@ -307,6 +310,36 @@ def reconstruction_errors(run: TrainedRun, found: Encodings, level: int = 0) -> 
 def _collapse(scores: Scores | None) -> str | None:
     notes = scores["active_units"].notes if scores and "active_units" in scores else ()
     return next((note for note in notes if "dimensions active" in note), None)
+
+
+class MetricStop(Stop, kind="metric"):
+    """Ends where a metric of the posterior means, measured every so many steps, gets no better."""
+
+    of: str = "mig"
+    """A metric; `hatchel list metrics`."""
+    gain: NonNegative = 0.005
+    """By how much it has to get better."""
+    items: Count = 2_000
+    """Items that are encoded for it."""
+
+    @property
+    def metric(self) -> Metric:
+        """The metric itself."""
+        return from_dict(Metric, self.of, "stop.of")
+
+    def refusal(self, spec: RunSpec, data: Dataset) -> str:
+        lacks = "factors" in self.metric.needs and data.space is None
+        return f"stop.of: {self.of} needs factors, which {data.name} has none of; use stop=plateau" if lacks else ""
+
+    def value(self, mean: float, run: TrainedRun) -> float:
+        metric = self.metric
+        found = encodings(run, self.items, store=False)
+        probe = representation(run, found, "mean", factors="factors" in metric.needs, images="images" in metric.needs)
+        score = metric.score(probe).value
+        return score if metric.lower_is_better else -score
+
+    def limit(self, best: float) -> float:
+        return best - self.gain
 
 
 def _enough(score: Score | None, metric: Metric, bootstrap: int | None) -> bool:

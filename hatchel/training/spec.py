@@ -24,6 +24,7 @@ from hatchel.nets.part import Decoder, Encoder, Shape, feature_shapes
 from hatchel.objective.objective import Objective, Weighted, formula
 from hatchel.objective.terms.elbo import Reconstruction
 from hatchel.objective.weights import climb
+from hatchel.training.callbacks import Stop, Tracker
 from hatchel.training.model import Model, System
 
 
@@ -166,6 +167,8 @@ class RunSpec(Spec):
     """`64px` (ours): below 64 pixels the reconstruction enters the loss times (64 / size)^2, so that the weights of
     papers that train at 64 pixels mean what they mean there; `printed`: as it is, with weights (64 / size)^2 as strong.
     """
+    stop: Stop | None = added(default=None)
+    """When to end before the last step: `plateau` of the loss, or of a `metric`; left out: never."""
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
     """Of the forward pass (automatic mixed precision)."""
     compile: bool = local(default=False)
@@ -180,8 +183,10 @@ class RunSpec(Spec):
     """Steps between two checkpoints."""
     keep_checkpoints: Annotated[int, Ge(2)] = local(default=2)
     """How many of them stay; two, so that a damaged newest one costs little; more, to see information over training."""
+    track: tuple[Tracker, ...] = local(default=())
+    """Programs that show the run while it trains: tensorboard, wandb, mlflow."""
     tensorboard: bool = local(default=False)
-    """Also write TensorBoard files (needs the `track` extra)."""
+    """The same as track=tensorboard, as it was called once."""
     name: str = local(default="custom")
     """What the run is called in tables: the method's name."""
 
