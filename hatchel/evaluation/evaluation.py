@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import read_json, write_json
+from hatchel.core.files import Damaged, read_json, write_json
 from hatchel.core.progress import progress
 from hatchel.core.spec import from_dict
 from hatchel.core.version import __version__
@@ -60,6 +61,14 @@ class Evaluation(dict[str, Scores]):
             return cls({k: Scores.from_dict(v) for k, v in representations.items()}, found["settings"])
         except (KeyError, TypeError, ValueError, AttributeError):
             raise HatchelError(f"{path}: was not written by `hatchel evaluate`; run it again") from None
+
+    def is_stored(self, folder: Path) -> bool:
+        """Whether all of its scores are in a run's folder."""
+        try:
+            kept = Evaluation.load(folder)
+        except HatchelError:
+            return False
+        return kept.settings == self.settings and all(set(s) <= set(kept.get(n, ())) for n, s in self.items())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -176,7 +185,10 @@ class StoredScores:
             return {}
         try:
             found = Evaluation.load(self.run.folder)
-        except HatchelError:  # damaged, or from a newer version: remade
+        except Damaged as error:
+            print(f"hatchel: {error}; the scores are measured again", file=sys.stderr)
+            return {}
+        except HatchelError:  # from a newer version: remade
             return {}
         return dict(found) if found.settings == self.settings else {}
 

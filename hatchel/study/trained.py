@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from annotated_types import Ge
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import exclusive, read_json, whole_folder, write_json
+from hatchel.core.files import Damaged, exclusive, read_json, whole_folder, write_json
 from hatchel.core.spec import Count
 from hatchel.metrics.metric import Metric
 from hatchel.study.task import Result, Task, Workspace
@@ -61,7 +62,11 @@ class Trained(Task):
         """The scores after so many steps. Kept, because a run that has gone on cannot be measured there again."""
         kept = workspace.folder / f"snapshot-{step}.json"
         if self.snapshots > 1 and kept.is_file():
-            return cast(dict[str, Any], read_json(kept))
+            try:
+                return cast(dict[str, Any], read_json(kept))
+            except Damaged as error:
+                print(f"hatchel: {error}; the run is trained again up to there", file=sys.stderr)
+                shutil.rmtree(workspace.folder / "run", ignore_errors=True)
         run = self.trained(workspace, step)
         found = self.evaluated(run)
         result = {"values": flat(found), "matrices": matrices(found), "settings": found.settings}
@@ -96,8 +101,13 @@ class Trained(Task):
     def _trained(self, train: Any, spec: RunSpec, folder: Path, steps: int) -> TrainedRun:
         from hatchel.training.loop import Stopped
 
+        wanted = spec.with_fields(steps=steps)
         try:
-            return train(spec.with_fields(steps=steps), out=folder, resume=True, progress=False)
+            try:
+                return train(wanted, out=folder, resume=True, progress=False)
+            except Damaged as error:
+                print(f"hatchel: {error}; it is trained again from the start", file=sys.stderr)
+                return train(wanted, out=folder, force=True, progress=False)
         except Stopped:
             raise  # saved, not failed
         except HatchelError as error:

@@ -22,7 +22,15 @@ from hatchel.core.memory import keep_memory
 from hatchel.core.progress import TrainingBar
 from hatchel.objective.independent import blind_critics
 from hatchel.objective.objective import Loss
-from hatchel.training.checkpoint import Description, checkpoints, metered, restore, save, stored_windows
+from hatchel.training.checkpoint import (
+    Description,
+    checkpoints,
+    remove_after,
+    restore,
+    save,
+    stored_state,
+    stored_windows,
+)
 from hatchel.training.events import Events, read_events
 from hatchel.training.model import System
 from hatchel.training.order import Batches
@@ -96,10 +104,17 @@ def fit(
     system.to(device=device, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
     optimizer = make_optimizer(system, spec, device)
     start = restore(folder, system, optimizer) if resume and checkpoints(folder) else 0
-    step_of = _stepper(system, spec, device, batches, optimizer)
+    before = stored_state(folder, start) if start else {}
+    scaler = torch.amp.GradScaler(device.type, enabled=spec.precision == "float16")
+    scaler.load_state_dict(before.get("scaler") or scaler.state_dict())
+    step_of = _stepper(system, spec, device, batches, optimizer, scaler)
     first = distributed.rank() == 0
+    place = {"device": device.type, "threads": torch.get_num_threads(), "processes": distributed.world()}
+    if first and resume:
+        remove_after(folder, start)
+        _say_what_changed(folder, before.get("place") or place, place)
     events = Events(folder, start, spec.tensorboard) if first else None
-    meter = _Meter(metered(folder, start) if start else {})
+    meter = _Meter(before.get("meter", {}))
     windows = Windows(system.objective.independent, stored_windows(folder, start) if start else {})
     try:
         with TrainingBar(spec.name, start, spec.steps, spec.batch_size, progress and first) as bar, _signals() as stop:
@@ -121,8 +136,8 @@ def fit(
                 elif done % 10 == 0:
                     bar.advance_to(done)
                 if first and (done % spec.checkpoint_every == 0 or done == spec.steps or stop()):
-                    state = meter.state(), windows.state()
-                    save(folder, done, system, optimizer, *state, spec.keep_checkpoints)
+                    state = {"meter": meter.state(), "scaler": scaler.state_dict(), "place": place}
+                    save(folder, done, system, optimizer, state, windows.state(), spec.keep_checkpoints)
                 if stop() and done < spec.steps:
                     raise Stopped(f"stopped at step {done}, saved; go on with: hatchel train {folder} --resume")
     finally:
@@ -132,8 +147,20 @@ def fit(
         print(f"{spec.name}: {'; '.join(blind)}", file=sys.stderr)
 
 
+def _say_what_changed(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Sums in another order are rounded otherwise."""
+    other = [f"{name} {before[name]} before, {now[name]} now" for name in now if before.get(name) != now[name]]
+    if other:
+        print(f"hatchel: {folder}: {', '.join(other)}: results may differ in the last digits", file=sys.stderr)
+
+
 def _stepper(
-    system: System, spec: RunSpec, device: torch.device, batches: Batches, optimizer: torch.optim.Adam
+    system: System,
+    spec: RunSpec,
+    device: torch.device,
+    batches: Batches,
+    optimizer: torch.optim.Adam,
+    scaler: torch.amp.GradScaler,
 ) -> Callable[[int], Loss]:
     """step -> loss, having updated the weights."""
     read = batches.data.reader(str(device))
@@ -141,7 +168,6 @@ def _stepper(
         system.model.encoder.compile()
         system.model.decoder.compile()
     module = DistributedDataParallel(system) if distributed.world() > 1 else system
-    scaler = torch.amp.GradScaler(device.type, enabled=spec.precision == "float16")
     dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[spec.precision]
 
     def step_of(step: int) -> Loss:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import writable_folder
+from hatchel.core.files import LOCK, sole_writer, unfinished, writable_folder
 from hatchel.core.spec import from_dict, updated
 from hatchel.core.streams import generator
 from hatchel.data.array import Memory, from_array
@@ -22,7 +23,7 @@ from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
 from hatchel.latents.likelihoods import Columns
 from hatchel.latents.posterior import Posterior
-from hatchel.training.checkpoint import Description, checkpoints, restore
+from hatchel.training.checkpoint import Description, checkpoints, intact, restore
 from hatchel.training.loop import choose_device, fit, processes
 from hatchel.training.model import Model
 from hatchel.training.order import Batches
@@ -212,12 +213,17 @@ def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool
     distributed.wait()  # or a slow process finds what the first has already written, and refuses it
     if done is not None:
         return done
-    if distributed.rank() == 0:
+    first = distributed.rank() == 0
+    if first:
         writable_folder(folder)
-        if force:
-            shutil.rmtree(folder / "checkpoints", ignore_errors=True)
-        description.write(folder)
-    fit(system, description, batches, folder, resume and not force, progress)
+    with sole_writer(folder) if first else contextlib.nullcontext():
+        if first:
+            if not (resume or force) and checkpoints(folder):
+                raise HatchelError(f"{folder}: another process has just trained into it; add --resume or --force")
+            if force:
+                shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+            description.write(folder)
+        fit(system, description, batches, folder, resume and not force, progress)
     run = TrainedRun(folder, description, system.model, spec.steps)
     run._data = data  # pyright: ignore[reportPrivateUsage]
     return run
@@ -225,7 +231,7 @@ def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool
 
 def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -> TrainedRun | None:
     """The finished run in a folder, if there is one; a foreign or unfinished one is refused."""
-    if force or not folder.exists() or not any(folder.iterdir()):
+    if force or not folder.exists() or all(p.name == LOCK or unfinished(p) for p in folder.iterdir()):
         return None
     found = Description.read(folder)
     if found.fingerprint != wanted.fingerprint:
@@ -238,7 +244,12 @@ def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -
         )
     steps = int(checkpoints(folder)[0].name.removeprefix("step-")) if checkpoints(folder) else 0
     if steps >= wanted.spec.steps:
-        return TrainedRun.load(folder, wanted.spec.device)
+        if resume and not intact(checkpoints(folder)[0]):
+            return None  # the end is trained again
+        run = TrainedRun.load(folder, wanted.spec.device)
+        steps = run.steps
+        if steps >= wanted.spec.steps:
+            return run
     if not resume:
         raise HatchelError(
             f"{folder}: holds an unfinished run ({steps} of {wanted.spec.steps} steps); "
