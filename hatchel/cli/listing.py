@@ -21,6 +21,7 @@ FAMILIES = {
     "terms": "hatchel.objective.term:Term",
     "estimators": "hatchel.objective.estimators.estimator:Estimator",
     "weights": "hatchel.objective.weights:Weight",
+    "schedules": "hatchel.training.spec:Schedule",
     "encoders": "hatchel.nets.part:Encoder",
     "decoders": "hatchel.nets.part:Decoder",
     "latents": "hatchel.latents.latent:Latent",

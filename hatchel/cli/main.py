@@ -9,6 +9,7 @@ import typer
 
 import hatchel
 from hatchel.cli.data import app as data_app
+from hatchel.cli.discover import discover
 from hatchel.cli.listing import list_members, show
 from hatchel.cli.runs import evaluate, explore, export, report, verify
 from hatchel.cli.score import score
@@ -28,6 +29,7 @@ app = typer.Typer(
 )
 app.command()(quickstart)
 app.command()(train)
+app.command()(discover)
 app.command()(evaluate)
 app.command()(report)
 app.command()(explore)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hatchel.cli.options import Plugin, load_plugins, parse, read_spec
 from hatchel.core.errors import HatchelError
+
+if TYPE_CHECKING:
+    from hatchel.training.run import TrainedRun
 
 
 def train(
@@ -45,8 +49,20 @@ def train(
         made = runs.train(spec, out=out, resume=resume, force=force, progress=not quiet)
     from hatchel.core.distributed import rank
 
+    if rank() == 0:
+        _warn_of_collapse(made)
     if rank() == 0 and not quiet:
         print(f"{made.folder}: {made.steps} steps of {made.spec.name}.  Next: hatchel evaluate {made.folder}")
+
+
+def _warn_of_collapse(run: TrainedRun) -> None:
+    from hatchel.evaluation.codes import encodings
+    from hatchel.metrics._active_units import collapse
+
+    found = encodings(run, 1000, store=False)
+    note = collapse(found.mean, found.std)
+    if note:
+        print(f"hatchel: {run.folder}: {note}", file=sys.stderr)
 
 
 def quickstart(

@@ -289,6 +289,13 @@ def _convert(hint: Any, value: Any, path: str) -> Any:
     if origin in (Union, types.UnionType) and _holds_spec(hint):
         if value is None and type(None) in arguments:
             return None
+        plain = next((a for a in arguments if not _holds_spec(a) and a is not type(None)), None)
+        if plain is not None and not isinstance(value, Spec | Mapping):  # a number, where a Spec may stand too
+            try:
+                return _checked(plain, value, path)
+            except HatchelError:
+                if not isinstance(value, str):
+                    raise
         return _convert(next(a for a in arguments if _holds_spec(a)), value, path)
     if _holds_spec(hint) and origin is tuple:
         return tuple(_convert(arguments[0], v, f"{path}[{i}]") for i, v in enumerate(value))

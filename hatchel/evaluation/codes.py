@@ -81,17 +81,26 @@ class Encodings:
         return self.levels[0].sample
 
 
-def chosen_items(run: TrainedRun, items: int = ITEMS, seed: int = 0) -> NDArray[np.int64]:
-    """Numbers of up to `items` items of the run's data, drawn without replacement, in ascending order."""
-    count = min(items, len(run.data))
-    return np.sort(np.random.default_rng(seed).choice(len(run.data), count, replace=False))
+def has_held_out(run: TrainedRun) -> bool:
+    """Whether a part of the data was kept out of training; scores are then of items of that part alone."""
+    return round(len(run.data) * run.spec.test_share) > 0
+
+
+def chosen_items(run: TrainedRun, items: int = ITEMS, seed: int = 0, every: bool = False) -> NDArray[np.int64]:
+    """Numbers of up to `items` items, drawn without replacement, in ascending order.
+
+    Of the held-out part where there is one, unless `every` item may be drawn: the parts differ between runs' seeds.
+    """
+    count, held_out = len(run.data), has_held_out(run) and not every
+    pool = run.data.split(run.spec.seed, run.spec.test_share)[1] if held_out else np.arange(count)
+    return np.sort(np.random.default_rng(seed).choice(pool, min(items, len(pool)), replace=False))
 
 
 def encodings(
-    run: TrainedRun, items: int = ITEMS, seed: int = 0, layers: bool = False, store: bool = True
+    run: TrainedRun, items: int = ITEMS, seed: int = 0, layers: bool = False, store: bool = True, every: bool = False
 ) -> Encodings:
-    """The codes of up to `items` items of the run's data: the stored ones, or encoded and (if `store`) stored."""
-    chosen = chosen_items(run, items, seed)
+    """The codes of the items that `chosen_items` names: the stored ones, or encoded and (if `store`) stored."""
+    chosen = chosen_items(run, items, seed, every)
     made_from = hashlib.sha256(f"{weights_digest(run)} {run.data.fingerprint}".encode()).hexdigest()[:12]
     name = f"codes-step-{run.steps}-items-{len(chosen)}-seed-{seed}-{made_from}.safetensors"
     with_layers = name.replace("codes-", "codes-and-layers-", 1)

@@ -111,15 +111,17 @@ def _scores(run: TrainedRun) -> list[str]:
         return ["Not measured in this state: the scores that are stored are of other weights."]
     lines = [
         f"Of the posterior means of {found.settings['items']} items, after {run.steps} steps, "
-        f"seed {found.settings['seed']}.\n",
+        f"seed {found.settings['seed']}, {found.items_in_words}.\n",
         "| Metric | Value | 95 % interval |",
         "|---|---|---|",
     ]
-    for name, score in found["mean"].items():
+    scores = found["mean"]
+    for name, score in scores.items():
         ends = score.interval
         spread = f"{ends.low:.4f} to {ends.high:.4f}" if ends else "not computed"
         lines.append(f"| {_cell(name)} | {score.value:.4f} | {spread} |")
-    return lines
+    lines += [f"\nNot measured: {', '.join(names)}: {reason}." for reason, names in scores.reasons.items()]
+    return [f"**{found.collapse}.**\n", *lines] if found.collapse else lines
 
 
 def _cell(text: str) -> str:

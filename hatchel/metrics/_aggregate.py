@@ -62,7 +62,7 @@ class Aggregate:
                 inside, picked = classes[:, k] == value, drawn == value
                 given = log_marginals(mean[inside], std[inside], self.draws[picked])
                 result[:, k] += (given - self.marginals[:, picked]).sum(axis=1)
-        return np.maximum(result / len(self.draws), 0.0)
+        return np.clip(result / len(self.draws), 0.0, probe.entropies)  # the draws' noise may lead out of the range
 
 
 TILE = 2**21
@@ -128,6 +128,8 @@ def _distances(mean: Float, std: Float, z: Float, noise: Float | None) -> Real:
 
 def _squares(values: Float, mean: Float, std: Float, kind: Any) -> Real:
     """(S, J): ((z - mean) / std)^2."""
+    if kind is np.float64:  # means so far out that only the difference itself is exact
+        return (np.subtract.outer(values, mean) / std) ** 2
     scaled = np.multiply.outer(values.astype(kind), (1 / std).astype(kind))
     scaled -= (mean / std).astype(kind)
     scaled *= scaled

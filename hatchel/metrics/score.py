@@ -121,11 +121,19 @@ class Scores(dict[str, Score]):
         ]  # fmt: skip
         return pandas.DataFrame(rows).set_index("metric")
 
+    @property
+    def reasons(self) -> dict[str, list[str]]:
+        """Why there are no scores, and of which metrics."""
+        found: dict[str, list[str]] = {}
+        for name, reason in self.skipped.items():
+            found.setdefault(reason, []).append(name)
+        return found
+
     def table(self) -> str:
         """Plain text: one line per score, then what was left out and why."""
         width = max((len(name) for name in (*self, *self.skipped)), default=0)
         lines = [f"{name:<{width}}  {str(score).removeprefix(name).strip()}" for name, score in self.items()]
-        return "\n".join(lines + [f"{name:<{width}}  {reason}" for name, reason in self.skipped.items()])
+        return "\n".join(lines + [f"{name:<{width}}  not measured: {reason}" for name, reason in self.skipped.items()])
 
 
 def plain(value: Any) -> Any:

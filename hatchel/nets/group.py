@@ -12,7 +12,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.nets.part import Shape
 
 
-def convolution(inputs: int, outputs: int, groups: int = 1) -> nn.Module:
+def convolution(inputs: int, outputs: int, groups: int = 1) -> nn.Sequential:
     """4x4, stride 2, padding 1, ReLU: the side is halved, an odd one rounded down."""
     return nn.Sequential(nn.Conv2d(inputs, outputs, 4, stride=2, padding=1, groups=groups), nn.ReLU(inplace=True))
 

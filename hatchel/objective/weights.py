@@ -51,6 +51,10 @@ class Weight(Spec, ABC, family="weight", home="hatchel.objective.weights"):
         return ""
 
 
+Strength = NonNegative | Weight
+"""A method's parameter that is a weight: a number, or a schedule by name (`gamma=ramp gamma.end=10`)."""
+
+
 def climb(start: float, end: float, step: int, steps: int) -> float:
     """Linear from `start` at step 0 to `end` after `steps`, constant before and after.
 

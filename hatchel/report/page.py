@@ -16,6 +16,7 @@ from hatchel.core.files import writable_folder, write_text
 from hatchel.core.progress import duration
 from hatchel.core.spec import to_dict
 from hatchel.core.version import __version__
+from hatchel.metrics._active_units import collapse
 from hatchel.metrics.score import Score
 from hatchel.report.findings import HEADLINES, Control, Findings
 from hatchel.report.panels.panel import DrawnPanel, draw_panels
@@ -44,6 +45,7 @@ def page(found: Findings, controls: Sequence[Control] = (), panels: Sequence[Dra
             "factors": factor_lines(found),
             "controls": found.controls,
             "notes": notes(found),
+            "collapse": collapse(found.encoded.mean, found.encoded.std),
             "variants": list(dict.fromkeys(score.name for score in found.scores.values())),
             "panels": draw_panels(found) if panels is None else panels,
             "config": json.dumps(to_dict(found.run.spec), indent=2),

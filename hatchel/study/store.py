@@ -5,8 +5,9 @@ STORE/cells/DIGEST/record.json    a task's Spec and what it found (error.json: w
 STORE/studies/NAME-SCALE.json     which tasks a study at a scale consists of, with their labels
 STORE/runs/NAME-DIGEST/           training runs, shared by all tasks
 
-Published results are a folder for each study with results.json (labels, seeds and the values that its tables use) and,
-where they were kept, the whole records in records.json.gz.
+Published with the source are, in docs/results, a folder for each study with results.json (labels, seeds and the values
+that its tables use) and, where they were kept, the whole records in records.json.gz; or, in docs/results/records, the
+record of each task, DIGEST.json.gz, for whoever asks for that task.
 """
 
 from __future__ import annotations
@@ -27,13 +28,16 @@ from typing import Any, Literal, cast
 import pandas as pd
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import Damaged, check_digest, claimed, read_json, writable_folder, write_json
+from hatchel.core.files import Damaged, check_digest, claimed, read_json, writable_folder, write_bytes, write_json
 from hatchel.core.spec import to_dict
 from hatchel.core.version import __version__
 from hatchel.study.frame import Frame, build
 from hatchel.study.task import Case, Result, Task
 
 FORMAT = 1
+PUBLISHED = Path(__file__).parents[2] / "docs" / "results"
+"""What was published with the source; not part of an installed package."""
+RECORDS = PUBLISHED / "records"
 Status = Literal["done", "failed", "waiting"]
 
 
@@ -118,6 +122,28 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "record.json", record)
         (folder / "error.json").unlink(missing_ok=True)
+
+    def adopt(self, digests: Iterable[str], records: Path = RECORDS) -> list[str]:
+        """Take over the published records of tasks that have none here; whose they were."""
+        found = [d for d in digests if self.status(d) != "done" and (records / f"{d}.json.gz").is_file()]
+        for digest in found:
+            self.keep(published_record(digest, records))
+        return found
+
+    def publish(self, digests: Iterable[str], records: Path = RECORDS) -> list[str]:
+        """Write the records of finished tasks, compressed, where `adopt` finds them; those that were not there yet."""
+        new = [d for d in digests if self.status(d) == "done" and not (records / f"{d}.json.gz").is_file()]
+        records.mkdir(parents=True, exist_ok=True)
+        for digest in new:
+            body = json.dumps(self.record(digest), separators=(",", ":"), allow_nan=False)
+            write_bytes(records / f"{digest}.json.gz", gzip.compress(body.encode(), mtime=0))
+        return new
+
+    def seconds(self, digest: str) -> float | None:
+        """How long a task took, here or as published; None where neither is known."""
+        if self.status(digest) == "done":
+            return float(self.record(digest)["seconds"])
+        return float(found["seconds"]) if (found := published_record(digest)) else None
 
     def write_error(self, task: Task, message: str, trace: str = "") -> None:
         """Keep why a task failed."""
@@ -207,15 +233,25 @@ def combined(parts: Sequence[Frame]) -> Frame:
     )
 
 
+def published_record(digest: str, records: Path = RECORDS) -> dict[str, Any]:
+    """A task's published record; empty where there is none."""
+    file = records / f"{digest}.json.gz"
+    return cast(dict[str, Any], _unpacked(file)) if file.is_file() else {}
+
+
+def _unpacked(file: Path) -> Any:
+    try:
+        return json.loads(gzip.decompress(file.read_bytes()))
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise Damaged(f"{file}: is damaged ({error}); get it anew, or remove it to do without") from None
+
+
 def published(folder: Path) -> tuple[str, Frame]:
     """The scale and the frame of published results; the whole records where they were kept."""
     body = cast(dict[str, Any], read_json(folder / "results.json"))
     scale = str(body["facts"]["Scale"]).partition(":")[0]
     file = folder / "records.json.gz"
-    try:
-        kept: list[Any] = json.loads(gzip.decompress(file.read_bytes())) if file.is_file() else []
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise Damaged(f"{file}: is damaged ({error}); without it, results.json still has what the tables use") from None
+    kept: list[Any] = _unpacked(file) if file.is_file() else []
     records = {r["digest"]: r for r in kept}
     rows = [
         (c["labels"], int(c["seed"]), records.get(c["cell"], {"digest": c["cell"], "values": c["values"]}))

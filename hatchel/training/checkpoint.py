@@ -87,21 +87,27 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted((p for p in (folder / "checkpoints").glob("step-*") if p.is_dir()), reverse=True)
 
 
+def checkpoint_of(folder: Path, step: int) -> Path:
+    """Where a run's checkpoint after so many steps is."""
+    return folder / "checkpoints" / f"step-{step:09d}"
+
+
 def save(
     folder: Path,
     step: int,
     system: nn.Module,
     optimizer: torch.optim.Optimizer | None,
-    state: Mapping[str, Any] | None = None,
+    meter: Mapping[str, Any] | None = None,
     windows: Mapping[str, Tensor] | None = None,
     keep: int = 2,
+    more: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write RUN/checkpoints/step-N after N steps; older ones beyond the last few are removed.
 
-    `state` is what else a resume needs, as JSON: `meter` (summed up since the last event), `scaler` (of the gradients),
-    `place` (device, threads and processes). `windows` are the recent samples that its independent readings need.
+    `meter` is what has been summed up since the last event, for the one that comes after a resume, and `windows` are
+    the recent samples that its independent readings need; `more`: what else a resume needs, as JSON.
     """
-    target = folder / "checkpoints" / f"step-{step:09d}"
+    target = checkpoint_of(folder, step)
     if target.exists():
         return target
     moments = {} if optimizer is None else _flat(optimizer)
@@ -121,7 +127,7 @@ def save(
                 save_file({k: v.contiguous().cpu() for k, v in windows.items()}, str(draft / WINDOWS))
             if (folder / "config.json").is_file():
                 shutil.copyfile(folder / "config.json", draft / "config.json")
-            write_json(draft / "state.json", {"format": FORMAT, "step": step, **(state or {})})
+            write_json(draft / "state.json", {"format": FORMAT, "step": step, "meter": meter or {}, **(more or {})})
     except (OSError, SafetensorError) as error:
         raise HatchelError(
             f"{target}: cannot be written ({error}); {_last(folder)}. Free space, then `--resume`"
@@ -137,33 +143,41 @@ def _last(folder: Path) -> str:
 
 
 def stored_state(folder: Path, step: int) -> dict[str, Any]:
-    """What the checkpoint of a step has beside tensors; those of 0.1 have less."""
-    return cast(dict[str, Any], read_json(folder / "checkpoints" / f"step-{step:09d}" / "state.json"))
+    """What the checkpoint of a step has beside tensors; those of 0.1 and 0.2 have less."""
+    return cast(dict[str, Any], read_json(checkpoint_of(folder, step) / "state.json"))
+
+
+def metered(folder: Path, step: int) -> dict[str, Any]:
+    """What the checkpoint of a step has of the meter; nothing in those written before there was one."""
+    return stored_state(folder, step).get("meter", {})
 
 
 def stored_windows(folder: Path, step: int) -> dict[str, Tensor]:
     """The recent samples of each critic that the checkpoint of a step has; nothing in those of 0.1."""
-    path = folder / "checkpoints" / f"step-{step:09d}" / WINDOWS
+    path = checkpoint_of(folder, step) / WINDOWS
     return _guarded(path, lambda p: load_file(str(p))) if path.exists() else {}
 
 
-def restore(folder: Path, system: nn.Module, optimizer: torch.optim.Optimizer | None = None) -> int:
+def restore(
+    folder: Path, system: nn.Module, optimizer: torch.optim.Optimizer | None = None, step: int | None = None
+) -> int:
     """Fill the system (and optimiser) from the newest checkpoint that can be read; the number of steps done.
 
-    Damaged ones are named. To train on (with an optimiser) it is 0 where none can be read.
+    `step`: from that after so many steps, and no other. Damaged ones are named. To train on (with an optimiser) it is
+    0 where none can be read.
     """
     problems: list[str] = []
     again = f"to train what is lost again: hatchel train {folder} --resume"
-    for place in checkpoints(folder):
+    for place in checkpoints(folder) if step is None else [checkpoint_of(folder, step)]:
         try:
-            step = _restore(place, system, optimizer)
+            done = _restore(place, system, optimizer)
         except Damaged as error:
             problems.append(str(error))
             continue
         if problems:
             then = "training goes on from there" if optimizer else again
             print(f"hatchel: {'; '.join(problems)}; {place.name} is read instead; {then}", file=sys.stderr)
-        return step
+        return done
     if problems and optimizer is None:
         raise Damaged(f"{problems[0]}; no other checkpoint can be read; {again}")
     if problems:

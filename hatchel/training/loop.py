@@ -34,7 +34,7 @@ from hatchel.training.checkpoint import (
 from hatchel.training.events import Events, read_events
 from hatchel.training.model import System
 from hatchel.training.order import Batches
-from hatchel.training.spec import Adam, CriticAdam, RunSpec
+from hatchel.training.spec import Adam, Constant, CriticAdam, RunSpec
 from hatchel.training.windows import Windows
 
 DIVERGED = 1e9
@@ -73,17 +73,20 @@ def processes(device: torch.device) -> Generator[None]:
 
 
 def make_optimizer(system: System, spec: RunSpec, device: torch.device) -> torch.optim.Adam:
-    """One Adam for all; the critics are a group with settings of their own."""
+    """One Adam for all, or AdamW; the critics are a group with settings of their own."""
 
     def group(parameters: Iterator[torch.nn.Parameter], adam: Adam | CriticAdam) -> dict[str, Any]:
         lr = spec.optimizer.lr if adam.lr is None else adam.lr
-        return {"params": list(parameters), "lr": lr, "betas": (adam.beta1, adam.beta2), "eps": adam.eps}
+        schedule = adam.schedule or spec.optimizer.schedule or Constant()
+        own = {"lr": lr, "betas": (adam.beta1, adam.beta2), "eps": adam.eps, "weight_decay": adam.weight_decay}
+        return {"params": list(parameters), **own, "full_lr": lr, "schedule": schedule, "clip": adam.clip}
 
     groups = [
         group(system.model.parameters(), spec.optimizer),
         group(system.objective.parameters(), spec.critic_optimizer),
     ]
-    return torch.optim.Adam([g for g in groups if g["params"]], fused=device.type in ("cpu", "cuda"))
+    kind = torch.optim.AdamW if any(g["weight_decay"] for g in groups) else torch.optim.Adam
+    return kind([g for g in groups if g["params"]], fused=device.type in ("cpu", "cuda"))
 
 
 def fit(
@@ -130,14 +133,17 @@ def fit(
                     _guard(step, loss, folder)
                 if due:
                     values = meter.read()
+                    if spec.optimizer.schedule is not None:
+                        values["lr"] = optimizer.param_groups[0]["lr"]
                     bar.update(done, {k.removeprefix("term/"): v for k, v in values.items() if k.startswith("term/")})
                     if events is not None:
                         events.write(done, values | windows.read())
                 elif done % 10 == 0:
                     bar.advance_to(done)
                 if first and (done % spec.checkpoint_every == 0 or done == spec.steps or stop()):
-                    state = {"meter": meter.state(), "scaler": scaler.state_dict(), "place": place}
-                    save(folder, done, system, optimizer, state, windows.state(), spec.keep_checkpoints)
+                    state = meter.state(), windows.state()
+                    more = {"scaler": scaler.state_dict(), "place": place}
+                    save(folder, done, system, optimizer, *state, spec.keep_checkpoints, more)
                 if stop() and done < spec.steps:
                     raise Stopped(f"stopped at step {done}, saved; go on with: hatchel train {folder} --resume")
     finally:
@@ -170,22 +176,31 @@ def _stepper(
     module = DistributedDataParallel(system) if distributed.world() > 1 else system
     dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[spec.precision]
 
+    def update() -> None:
+        clipped = [group for group in optimizer.param_groups if group["clip"]]
+        if clipped:
+            scaler.unscale_(optimizer)
+        for group in clipped:
+            torch.nn.utils.clip_grad_norm_(group["params"], group["clip"])
+        scaler.step(optimizer)
+        scaler.update()
+
     def step_of(step: int) -> Loss:
+        for group in optimizer.param_groups:
+            group["lr"] = group["full_lr"] * group["schedule"].at(step)
         batch = batches.at(step, read)
         with torch.autocast(device.type, dtype, enabled=spec.precision != "float32"):
             loss: Loss = module(batch)
         optimizer.zero_grad(set_to_none=True)
         scaler.scale(loss.total).backward()
-        scaler.step(optimizer)
-        scaler.update()
+        update()
         for draw in range(1, spec.critic_updates if loss.samples else 1):
             with torch.autocast(device.type, dtype, enabled=spec.precision != "float32"):
                 lesson = system.objective.critic_loss(loss.samples, spec.seed, step, draw)
             optimizer.zero_grad(set_to_none=True)  # without a gradient the model's weights stay as they are
             scaler.scale(lesson).backward()
             distributed.average_gradients(system.objective.parameters())
-            scaler.step(optimizer)
-            scaler.update()
+            update()
         return loss
 
     return step_of

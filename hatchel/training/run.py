@@ -47,14 +47,18 @@ class TrainedRun:
         self._data: Dataset | None = None
 
     @classmethod
-    def load(cls, folder: str | Path, device: str = "cpu") -> Self:
-        """The run in a folder, from its newest readable checkpoint."""
+    def load(
+        cls, folder: str | Path, device: str = "cpu", *, step: int | None = None, data: Dataset | None = None
+    ) -> Self:
+        """The run in a folder, from its newest readable checkpoint, or from that of a step; `data`, if loaded."""
         place = Path(folder)
         description = Description.read(place)
         system = description.spec.build(description.shape)
-        steps = restore(place, system)
+        steps = restore(place, system, step=step)
         system.to(device=choose_device(device), memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
-        return cls(place, description, system.model, steps)
+        run = cls(place, description, system.model, steps)
+        run._data = data
+        return run
 
     @property
     def spec(self) -> RunSpec:

@@ -17,6 +17,10 @@ from hatchel.metrics import Metric, Probe
 from hatchel.metrics.metric import NEEDS
 
 METRICS = sorted(Metric.members())
+COMPARING = {
+    "beta_vae_score", "dci", "dcimig", "factor_vae_score", "infomec", "med", "med_topk", "mig_sup", "modularity"
+}  # fmt: skip
+"""They compare factors: with one, any code would be perfect."""
 every_metric = pytest.mark.parametrize("kind", METRICS)
 
 FITTED = {"dci", "sap", "explicitness", "infomec", "beta_vae_score", "downstream", "udr"}
@@ -164,3 +168,24 @@ def test_any_array_gives_a_number_or_one_clear_line(arrays, kind):
         assert "\n" not in str(error)  # noqa: PT017
     else:
         assert np.isfinite(score.value)
+
+
+def test_with_one_factor_noise_is_not_called_perfect():
+    noise, factor = np.random.default_rng(0).normal(size=(300, 4)), np.arange(300) % 3
+    found = hatchel.metrics.evaluate(noise, np.c_[factor, np.zeros(300)])
+    assert COMPARING.isdisjoint(found)
+    for kind in sorted(COMPARING):
+        assert found.skipped[kind] == "needs at least 2 factors that vary: with one, there is nothing to tell apart"
+        with pytest.raises(HatchelError, match=f"^{kind}: needs at least 2 factors that vary"):
+            getattr(hatchel.metrics, kind)(noise, factor)
+    assert max(found[kind].value for kind in ("mig", "sap")) < 0.2
+
+
+def test_of_a_collapsed_code_everything_is_said_that_can_be():
+    factors = np.random.default_rng(0).integers(3, size=(300, 2))
+    found = hatchel.metrics.evaluate(np.full((300, 4), 0.1), factors, std=np.ones(4))
+    nothing = {name: found[name].value for name in ("mig", "sap", "dci", "factor_vae_score", "irs", "infomec", "rmig")}
+    assert nothing == dict.fromkeys(nothing, 0.0)
+    assert found["explicitness"].value == 0.5
+    assert found["active_units"].notes[-1] == "0 of 4 dimensions active: train longer or lower beta"
+    assert set(found.skipped) == {"clustering", "reconstruction", "udr"}

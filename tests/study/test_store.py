@@ -147,3 +147,14 @@ def test_a_damaged_error_or_note_is_no_obstacle(store: Store, capsys: pytest.Cap
         path.write_text('{"died')
     assert run_tasks([cell], store, Here()).done == 1
     assert "error.json: is not JSON, so it is damaged" in capsys.readouterr().err
+
+
+def test_published_records_are_taken_over_by_a_store_that_lacks_them(store: Store, tmp_path: Path) -> None:
+    cell, records = kept(store, toy()), tmp_path / "records"
+    digest = cell.digest()
+    assert store.publish([digest, toy(seed=3).digest()], records) == [digest]
+    assert store.publish([digest], records) == []
+    other = Store(tmp_path / "other").create()
+    assert other.adopt([digest, toy(seed=3).digest()], records) == [digest]
+    assert other.record(digest) == store.record(digest)
+    assert other.adopt([digest], records) == []

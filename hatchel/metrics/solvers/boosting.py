@@ -120,7 +120,7 @@ class _Growth:
         for span in self.spans:
             classes = span.stop - span.start
             if classes == 1:
-                prior[span] /= 1 - prior[span]
+                prior[span] /= np.maximum(1 - prior[span], np.finfo(np.float64).eps)  # one class only: certain
             else:
                 self.step[span] = (classes - 1) / classes  # scikit-learn keeps Friedman's factor (K - 1) / K
         self.start = np.log(prior)
@@ -264,7 +264,7 @@ def _interleave(left: Real, right: Real) -> Real:
 
 
 def _chosen(classes: NDArray[Any], raw: Real) -> NDArray[Any]:
-    return classes[raw.argmax(axis=0) if len(raw) > 1 else (raw[0] > 0).astype(np.int64)]
+    return classes[raw.argmax(axis=0) if len(raw) > 1 else np.minimum(raw[0] > 0, len(classes) - 1)]
 
 
 def _share(gains: NDArray[np.float64]) -> NDArray[np.float64]:
