@@ -14,7 +14,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from hatchel.core.files import write_json
+from hatchel.core.files import write_bytes, write_json
 from hatchel.core.progress import duration
 from hatchel.core.spec import from_dict, to_dict
 from hatchel.data.shapes3d import Shapes3D
@@ -97,9 +97,9 @@ def quickstart(
             analyse(plain, items=items, bootstrap=bootstrap),
         ),
     )
-    write_json(out / "scores.json", scores(found, controls))
+    write_json(out / "scores.json", scores(found, controls), sealed=False)
     picture = out / "traversals.png"
-    picture.write_bytes(png(summary_figure(found, controls, model.spec.name), SUMMARY_DPI))
+    write_bytes(picture, png(summary_figure(found, controls, model.spec.name), SUMMARY_DPI))
     report = write_report(found, out / "report.html", controls)
     seconds = training_seconds(model) + training_seconds(plain)
     return Quickstart(found, controls, report, out / "scores.json", picture, seconds)

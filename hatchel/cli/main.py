@@ -12,11 +12,12 @@ import hatchel
 from hatchel.cli.data import app as data_app
 from hatchel.cli.discover import discover
 from hatchel.cli.listing import list_members, show
-from hatchel.cli.runs import evaluate, explore, export, report
+from hatchel.cli.runs import evaluate, explore, export, report, verify
 from hatchel.cli.score import score
 from hatchel.cli.study import app as study_app
 from hatchel.cli.train import quickstart, train
 from hatchel.core.errors import HatchelError
+from hatchel.core.files import disk_problem
 
 KEPT = {
     "quickstart": "the models are saved; the same command goes on",
@@ -58,6 +59,7 @@ app.command()(evaluate)
 app.command()(report)
 app.command()(explore)
 app.command()(export)
+app.command()(verify)
 app.command()(score)
 app.command()(show)
 app.command(name="list")(list_members)
@@ -102,3 +104,10 @@ def main() -> None:
     except HatchelError as error:
         print(f"hatchel: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except Exception as error:
+        reason = disk_problem(error) or (error.strerror if isinstance(error, PermissionError) else "")
+        if not reason:
+            raise
+        place = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
+        print(f"hatchel: {place}{reason}; free some space or name another place, then do it again", file=sys.stderr)
+        sys.exit(2)

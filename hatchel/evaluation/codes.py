@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from torch import Tensor
 
-from hatchel.core.files import write_bytes
+from hatchel.core.files import Damaged, beside, check_digest, write_summed
 from hatchel.core.memory import keep_memory
 from hatchel.core.progress import progress
 from hatchel.core.streams import generator
@@ -196,6 +196,7 @@ def level_codes(arrays: Mapping[str, NDArray[Any]]) -> Codes:
 def _read(path: Path, levels: int, layers: bool) -> Encodings | None:
     """What a file holds; None where it is missing, damaged or from another version."""
     try:
+        check_digest(path)
         found = safetensors.numpy.load_file(str(path))
         parts: list[Arrays] = [{} for _ in range(levels)]
         inner: dict[str, NDArray[np.float32]] = {}
@@ -212,7 +213,7 @@ def _read(path: Path, levels: int, layers: bool) -> Encodings | None:
             tuple(level_codes(part) for part in parts),
             {name.partition(".")[2]: inner[name] for name in order},
         )
-    except (OSError, SafetensorError, KeyError, IndexError, ValueError):
+    except (Damaged, OSError, SafetensorError, KeyError, IndexError, ValueError):
         return None
 
 
@@ -230,9 +231,10 @@ def _write(
     path = run.folder / name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, safetensors.numpy.save(arrays))
+        write_summed(path, safetensors.numpy.save(arrays))
         for old in path.parent.glob("codes-*.safetensors"):
             if old.stem.rpartition("-")[2] != path.stem.rpartition("-")[2]:
                 old.unlink(missing_ok=True)
+                beside(old).unlink(missing_ok=True)
     except OSError as error:
         not_stored(run.folder, error.strerror or str(error))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import read_json, write_json
+from hatchel.core.files import Damaged, read_json, write_json
 from hatchel.core.progress import progress
 from hatchel.core.spec import Count, NonNegative, from_dict
 from hatchel.core.version import __version__
@@ -77,6 +78,14 @@ class Evaluation(dict[str, Scores]):
             return cls(scores, found["settings"], _collapse(scores.get("mean")))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise HatchelError(f"{path}: was not written by `hatchel evaluate`; run it again") from None
+
+    def is_stored(self, folder: Path) -> bool:
+        """Whether all of its scores are in a run's folder."""
+        try:
+            kept = Evaluation.load(folder)
+        except HatchelError:
+            return False
+        return kept.settings == self.settings and all(set(s) <= set(kept.get(n, ())) for n, s in self.items())
 
     @property
     def items_in_words(self) -> str:
@@ -205,7 +214,10 @@ class StoredScores:
             return {}
         try:
             found = Evaluation.load(self.run.folder)
-        except HatchelError:  # damaged, or from a newer version: remade
+        except Damaged as error:
+            print(f"hatchel: {error}; the scores are measured again", file=sys.stderr)
+            return {}
+        except HatchelError:  # from a newer version: remade
             return {}
         return dict(found) if found.settings == self.settings else {}
 

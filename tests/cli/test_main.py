@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from hatchel.cli.listing import FAMILIES
 from hatchel.cli.main import app
 from hatchel.core.errors import HatchelError
+from hatchel.core.files import read_json
 from hatchel.core.version import __version__
 from hatchel.training.run import TrainedRun
 
@@ -43,7 +44,7 @@ def test_train_evaluate_and_resume(tmp_path: Path) -> None:
     scores = json.loads(text)
     assert set(scores) == {"version", "settings", "mean", "sample"}
     assert 0 <= scores["mean"]["scores"]["mig"]["value"] <= 1
-    assert json.loads((tmp_path / "run" / "evaluation.json").read_text()) == scores
+    assert read_json(tmp_path / "run" / "evaluation.json") == scores
 
 
 def test_layers_are_scored(tmp_path: Path) -> None:

@@ -259,11 +259,12 @@ def test_a_damaged_evaluation_is_remade(run: TrainedRun, text: str) -> None:
 
 def test_damaged_codes_are_encoded_again(run: TrainedRun) -> None:
     first = encodings(run)
-    (path,) = run.folder.glob("codes-*")
-    path.write_bytes(path.read_bytes()[:100])
-    again = encodings(run)
-    np.testing.assert_array_equal(first.sample, again.sample)
-    assert path.stat().st_size > 100
+    (path,) = run.folder.glob("codes-*.safetensors")
+    whole = path.read_bytes()
+    for content in (whole[:100], whole[:-9] + bytes([whole[-9] ^ 4]) + whole[-8:]):
+        path.write_bytes(content)
+        np.testing.assert_array_equal(first.sample, encodings(run).sample)
+        assert path.read_bytes() == whole
 
 
 def test_stored_codes_are_those_that_were_encoded(mixed: TrainedRun) -> None:
@@ -287,7 +288,7 @@ def test_a_folder_that_cannot_be_written_is_still_evaluated(
     def refused(path: Path, *_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("hatchel.evaluation.codes.write_bytes", refused)
+    monkeypatch.setattr("hatchel.evaluation.codes.write_summed", refused)
     monkeypatch.setattr("hatchel.evaluation.evaluation.write_json", refused)
     found = evaluate(run, "gaussian_tc,mig", bootstrap=0)
     assert set(found["mean"]) == {"gaussian_tc", "mig"}
