@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch.nn import functional as F
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import Damaged, read_json, write_json
@@ -33,9 +31,9 @@ from hatchel.evaluation.codes import (
     has_held_out,
     has_own_code,
     not_stored,
+    reconstruction_errors,
     weights_digest,
 )
-from hatchel.latents.likelihoods import Bernoulli
 from hatchel.metrics._active_units import collapse
 from hatchel.metrics._aggregate import ELBOTerms
 from hatchel.metrics.metric import Metric
@@ -291,34 +289,6 @@ def factor_probe(run: TrainedRun, found: Encodings, codes: NDArray[Any], seed: i
     return Probe(codes, factors, names=space.names, continuous=False, ordered=values, seed=seed, **more)
 
 
-def reconstruction_errors(run: TrainedRun, found: Encodings, level: int = 0) -> dict[str, NDArray[np.float64]]:
-    """-log p(x|z) of every item, at one z ~ q(z|x) and at its mean; of images also the squared error of E[x|z].
-
-    `floor` is the least a Bernoulli likelihood can give: the entropy of the grey values themselves. (n,) each.
-    """
-    model, codes = run.model, found.levels[level]
-    device, pictured = next(model.parameters()).device, len(run.shape) == 3
-    read, parts = run.data.reader(str(device)), dict[str, list[torch.Tensor]]()
-    with torch.inference_mode(), progress("reconstructing", len(found.items)) as advance:
-        for rows in np.array_split(np.arange(len(found.items)), -(-len(found.items) // 512)):
-            x = read(torch.from_numpy(found.items[rows]))
-            own: dict[str, torch.Tensor] = {}
-            for nats, error, z in (
-                ("at_samples", "mse_per_pixel", codes.sample),
-                ("at_mean", "mse_per_pixel_at_mean", codes.mean),
-            ):
-                output = model.decoder(model.latent.decoder_input(torch.from_numpy(z[rows]).to(device), level))
-                own[nats] = -model.likelihood.log_prob(output, x)
-                if pictured:
-                    own[error] = F.mse_loss(model.likelihood.mean(output), x, reduction="none").mean((1, 2, 3))
-            if pictured and isinstance(run.spec.likelihood, Bernoulli):
-                own["floor"] = F.binary_cross_entropy(x, x, reduction="none").sum((1, 2, 3))
-            for name, values in own.items():
-                parts.setdefault(name, []).append(values)
-            advance(len(rows))
-    return {name: torch.cat(values).double().cpu().numpy() for name, values in parts.items()}
-
-
 def _collapse(scores: Scores | None) -> str | None:
     notes = scores["active_units"].notes if scores and "active_units" in scores else ()
     return next((note for note in notes if "dimensions active" in note), None)
@@ -346,7 +316,7 @@ class MetricStop(Stop, kind="metric"):
     def value(self, mean: float, run: TrainedRun) -> float:
         metric = self.metric
         found = encodings(run, self.items, store=False)
-        probe = representation(run, found, "mean", factors="factors" in metric.needs, images="images" in metric.needs)
+        probe = representation(run, found, "mean", factors="factors" in metric.needs, errors="errors" in metric.needs)
         score = metric.score(probe).value
         return score if metric.lower_is_better else -score
 
