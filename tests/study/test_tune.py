@@ -66,7 +66,7 @@ def test_udr_compares_the_seeds_of_a_point(tmp_path: Path) -> None:
     runs = [TrainedRun.load(store.runs / f"{r.name}-{r.digest()}") for r in (spec.with_fields(seed=s) for s in (0, 1))]
     codes = [run.encode(run.data.images(np.arange(64))) for run in runs]
     assert values == pytest.approx([float(udr(codes[0], [codes[1]])), float(udr(codes[1], [codes[0]]))])
-    assert min(values) > 0.05  # the codes do vary
+    assert min(c.std(axis=0).max() for c in codes) > 0.1  # the codes do vary
     record = store.record(Agreement(seed=0, run=spec, seeds=2, items=64).digest())["values"]
     assert record["udr"] == pytest.approx(np.mean(values))
     assert search.tuning.way == "maximize"
