@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -102,12 +103,19 @@ def main() -> None:
     try:
         app()
     except HatchelError as error:
-        print(f"hatchel: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        _refuse(str(error), error.exit_code)
     except Exception as error:
-        reason = disk_problem(error) or (error.strerror if isinstance(error, PermissionError) else "")
-        if not reason:
-            raise
-        place = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
-        print(f"hatchel: {place}{reason}; free some space or name another place, then do it again", file=sys.stderr)
-        sys.exit(2)
+        reason = disk_problem(error)
+        if reason:
+            place = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
+            _refuse(f"{place}{reason}; free some space or name another place, then do it again")
+        if isinstance(error, OSError):
+            _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
+        if isinstance(error, MemoryError) or re.search("out of memory|allocate memory", str(error)):
+            _refuse("there is not enough memory for this; lower a size, such as batch_size or latent.dim")
+        raise
+
+
+def _refuse(line: str, code: int = 2) -> NoReturn:
+    print(f"hatchel: {line}", file=sys.stderr)
+    sys.exit(code)

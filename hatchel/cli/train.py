@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hatchel.cli.options import AsJson, Plugin, Quiet, kinds, load_plugins, parse, read_spec
+from hatchel.cli.options import AsJson, Plugin, Quiet, check_folder, kinds, load_plugins, parse, read_spec
 from hatchel.core.errors import HatchelError
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def train(
     """
     from hatchel.training import run as runs
 
+    check_folder(out)
     load_plugins(plugin)
     given = [*(assignments or ()), *([f"track=[{','.join(track)}]"] if track else [])]
     if resume and (Path(target) / "config.json").is_file():
@@ -125,6 +126,7 @@ def quickstart(
     from hatchel.api.quickstart import quickstart as start
     from hatchel.core.progress import quietly
 
+    check_folder(out)
     spec, control = QUICKSTART.with_fields(seed=seed), CONTROL.with_fields(seed=seed)
     if steps is not None:
         spec, control = spec.with_fields(steps=steps), control.with_fields(steps=min(steps, control.steps))

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import torch
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.memory import fitting_parameters
 from hatchel.core.spec import Count, NonNegative, Positive, Share, Spec, added, in_steps, local
 from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
@@ -151,7 +152,7 @@ class RunSpec(Spec):
     """Updates of the model."""
     batch_size: Count = 64
     """Of all processes together."""
-    seed: int = 0
+    seed: Annotated[int, Ge(-(2**63)), Le(2**63 - 1)] = 0
     """Of the initial weights, the order of the data, and all noise."""
     test_share: Share = 0.0
     """The share of the data that is kept out of training."""
@@ -223,7 +224,7 @@ class RunSpec(Spec):
         """Model and objective with their initial weights, which depend on the spec's seed alone."""
         if self.encoder is None or self.decoder is None or self.likelihood is None:
             raise HatchelError("the spec leaves parts open: choose them with spec.fit_to(data) first")
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), fitting_parameters():
             torch.manual_seed(self.seed)
             model = Model(self.encoder, self.latent, self.decoder, self.likelihood, shape)
             features = feature_shapes(model.encoder, shape)
