@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -22,8 +23,21 @@ EngineSet = Annotated[
 ]
 Folder = Annotated[Path, typer.Option("--store", help="The folder that keeps the records.")]
 Plugin = Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")]
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, and nothing but results.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 STUDIES = Path("studies")
 """The default store."""
+
+
+def kinds(place: str) -> Callable[[str], list[str]]:
+    """For the shell's completion: the members of a family, `module:Class`."""
+
+    def complete(incomplete: str) -> list[str]:
+        module, name = place.split(":")
+        return [kind for kind in getattr(import_module(module), name).members() if kind.startswith(incomplete)]
+
+    return complete
 
 
 def parse(arguments: Sequence[str]) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from typing import Any
 
 
 class HatchelError(Exception):
-    """A mistake in the input, not in Hatchel. The command line prints it in one line and exits with code 2."""
+    """A mistake in the input, not in Hatchel. The command line prints it in one line and exits with its code."""
+
+    exit_code = 2
 
 
 def shortened(value: Any, most: int = 80) -> str:

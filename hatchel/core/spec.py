@@ -116,6 +116,11 @@ class Spec:
             return _member(cls, value, "")()
         return value
 
+    @classmethod
+    def named(cls, name: str) -> dict[str, Any]:
+        """The fields that a name stands for: the kind; a family may know other names, such as paths of files."""
+        return {"kind": name}
+
     def digest(self) -> str:
         """Twelve hex digits of the canonical JSON: equal specs, equal digest, on every machine."""
         text = json.dumps(to_dict(self, identity=True), sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -176,6 +181,11 @@ def from_dict(cls: type[S], data: Any, path: str = "") -> S:
     if cls.family:
         if "kind" not in body and inspect.isabstract(cls):
             raise HatchelError(f"{_place(path)}a {cls.family} needs a 'kind'. Known: {', '.join(cls.members())}")
+        if "kind" in body:
+            try:
+                body = {**cls.named(str(body["kind"])), **{k: v for k, v in body.items() if k != "kind"}}
+            except HatchelError as error:
+                raise _at(path, error) from None
         cls = _member(cls, str(body.pop("kind", cls.kind)), path)
     hints = _hints(cls)
     names = [f.name for f in dataclasses.fields(cls)]
@@ -342,8 +352,17 @@ def _convert(hint: Any, value: Any, path: str) -> Any:
     if origin in (Union, types.UnionType) and _holds_spec(hint):
         if value is None and type(None) in arguments:
             return None
+        plain = next((a for a in arguments if not _holds_spec(a) and a is not type(None)), None)
+        if plain is not None and not isinstance(value, Spec | Mapping):  # a number, where a Spec may stand too
+            try:
+                return _checked(plain, value, path)
+            except HatchelError:
+                if not isinstance(value, str):
+                    raise
         return _convert(next(a for a in arguments if _holds_spec(a)), value, path)
     if _holds_spec(hint) and origin is tuple:
+        if isinstance(value, str | Mapping | Spec):  # one, where there may be several
+            value = (value,)
         return tuple(_convert(arguments[0], v, f"{path}[{i}]") for i, v in enumerate(value))
     if _holds_spec(hint) and isinstance(value, Mapping):
         items = cast(Mapping[str, Any], value).items()

@@ -46,7 +46,9 @@ class Array(Source):
         own = [k for k in names if k not in (self.factors, *FACTORS)] if len(names) > 1 else list(names)
         key = self.key or (own[0] if len(own) == 1 else next((k for k in IMAGES if k in names), ""))
         if not key and "" not in names:
-            raise HatchelError(f"{self.path} holds several arrays; choose one with key=: {', '.join(names)}")
+            raise HatchelError(
+                f"{self.path} holds several arrays ({', '.join(names)}); choose one with data.key={own[0]}"
+            )
         stored = open_array(path, key)
         labels = self.factors or next((k for k in FACTORS if k in names and k != key), "")
         codes, space = factor_codes(open_array(path, labels), stored.shape[0]) if labels else (None, None)

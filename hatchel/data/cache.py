@@ -68,9 +68,10 @@ class CachedArray:
         except OSError as error:
             # Somebody else's cache can be read where it cannot be locked.
             if error.errno not in (errno.EACCES, errno.EROFS) or not self._intact():
+                space = self._bytes(self.shape[0]) >> 20
                 raise HatchelError(
                     f"cannot keep {self.label} in the cache folder {path.parent}: {error.strerror or error}. Name "
-                    f"another folder in HATCHEL_CACHE, free {self._bytes(self.shape[0]) >> 20} MB, or use cache=False"
+                    f"another folder in HATCHEL_CACHE, free {space} MB, or use data.cache=false"
                 ) from error
         return np.memmap(path, dtype=self.dtype, mode="r", shape=self.shape)
 
@@ -131,7 +132,7 @@ class CachedArray:
                 sums = list(pool.map(write, self._spans))
             with draft.open("r+b") as file:
                 os.fsync(file.fileno())
-            write_json(path.with_suffix(".json"), {**self._about, "crc32": sums})
+            write_json(path.with_suffix(".json"), {**self._about, "crc32": sums}, sealed=False)
             draft.replace(path)
         finally:
             pool.shutdown(cancel_futures=True)

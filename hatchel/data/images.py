@@ -125,7 +125,7 @@ class Pictures:
                 return np.asarray(small, dtype=np.uint8).reshape(self.shape)
         except (OSError, SyntaxError, ValueError, KeyError, zipfile.BadZipFile, Image.DecompressionBombError) as error:
             raise HatchelError(
-                f"{Path(self.root) / name} cannot be read as an image ({error}); remove it, or use unreadable=skip"
+                f"{Path(self.root) / name} cannot be read as an image ({error}); remove it, or use data.unreadable=skip"
             ) from error
 
     def _file(self, name: str) -> Path | io.BytesIO:

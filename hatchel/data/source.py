@@ -38,8 +38,11 @@ class Source(Spec, ABC, family="dataset", home="hatchel.data"):
     def coerce(cls, value: Any) -> Any:
         if not isinstance(value, str | Path):
             return value
-        name = str(value)
-        return from_dict(cls, {"kind": name} if name in cls.members() else _own(name, cls))
+        return from_dict(cls, {"kind": str(value)})
+
+    @classmethod
+    def named(cls, name: str) -> dict[str, Any]:
+        return {"kind": name} if name in cls.members() else _own(name, cls)
 
 
 def load(name: str | Path, **options: Any) -> Dataset:
@@ -49,9 +52,7 @@ def load(name: str | Path, **options: Any) -> Dataset:
     >>> len(ds), ds.shape, ds.space.names
     (64, (1, 16, 16), ('x', 'y'))
     """
-    text = str(name)
-    body = {"kind": text} if text in Source.members() else _own(text, Source)
-    return from_dict(Source, {**body, **options}).load()
+    return from_dict(Source, {"kind": str(name), **options}).load()
 
 
 def _own(name: str, family: type[Source]) -> dict[str, Any]:

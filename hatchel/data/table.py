@@ -100,7 +100,7 @@ class Table(Source):
             cells = empty[:, column]
             raise HatchelError(
                 f"{self.path}: the column {str(used[column])!r} has {cells.sum()} empty cells (NaN), the first in row "
-                f"{cells.argmax()}; fill them in, or use missing=drop"
+                f"{cells.argmax()}; fill them in, or use data.missing=drop"
             )
         if len(frame) == 0:
             raise HatchelError(f"{self.path} has no rows")
@@ -127,7 +127,7 @@ class Table(Source):
         if len(known) > CATEGORIES:
             raise HatchelError(
                 f"{self.path}: the column {name!r} has {len(known)} different texts, too many for a category; "
-                f"leave it out with leave_out=[{name}]"
+                f"leave it out with data.leave_out=[{name}]"
             )
         codes = np.searchsorted(np.array(known, dtype=object), texts)
         encoded = (codes[:, None] == np.arange(len(known))).astype(np.float32)
@@ -143,7 +143,7 @@ class Table(Source):
             row = int(strays.argmax())
             raise HatchelError(
                 f"{self.path}: the column {name!r} is not numeric: row {row} is {series.iloc[row]!r}; correct it, "
-                f"or use categorical=[{name}]"
+                f"or use data.categorical=[{name}]"
             )
 
 

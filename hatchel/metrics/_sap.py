@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from hatchel.core.spec import Positive, local
+from hatchel.core.spec import Positive, added, local
 from hatchel.metrics.information import Float, gap, squared_correlations
 from hatchel.metrics.inputs import Labels
 from hatchel.metrics.metric import Metric, Subsampling
@@ -31,27 +31,32 @@ class SAP(Metric):
     """
 
     fits = True
+    accepts = ("ordered",)
     interval = Subsampling(most=20, rows=3000)
 
     c: Positive = 0.01
     "The support vector machine's C."
     balanced_accuracy: bool = False
     "Accuracy as the mean over classes, not over rows."
+    by: Literal["accuracy", "r2"] = added(default="accuracy")
+    """`r2`: the squared correlation for every ordered factor too, as Cheng et al. 2020 (Sec. 6.4); classes without an
+    order stay with the accuracy."""
     engine: Engine = local(default="hatchel")
     "Of the support vector machines: our own, or scikit-learn's."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         scores = np.full((probe.dims, len(probe.names)), np.nan)
-        discrete = [int(k) for k in probe.varying if not probe.continuous[k]]
+        assert probe.ordered is not None
+        classified = probe.unordered if self.by == "r2" else ~probe.continuous
+        discrete = [int(k) for k in probe.varying if classified[k]]
         if discrete:
             labels = probe.classes[:, discrete]
             train, test = ((probe.codes[rows], labels[rows]) for rows in (probe.train, probe.test))
             accuracies = Margins(*train, self.c).accuracies if self.engine == "hatchel" else _fitted(*train, self.c)
             plain, balanced = accuracies(*test)
             scores[:, discrete] = balanced if self.balanced_accuracy else plain
-        for k in probe.varying[probe.continuous[probe.varying]]:
-            values = np.asarray(probe.values)[probe.train, k].astype(np.float64)
-            scores[:, k] = squared_correlations(probe.codes[probe.train], values)
+        for k in np.setdiff1d(probe.varying, discrete):
+            scores[:, k] = squared_correlations(probe.codes[probe.train], probe.ordered[probe.train, k])
         used = probe.varying
         gaps = gap(scores[:, used])
         parts = probe.by_factor(gaps)

@@ -81,6 +81,7 @@ ARGUMENTS: Mapping[str, str] = {
     "reconstructions": "(n, ...): their reconstructions in [0, 1].",
     "names": "The factors' names; factor_0, factor_1, ... by default.",
     "continuous": "Which factors are continuous: one truth value for each, or one for all; found out by default.",
+    "ordered": "Which factors have an order: one truth value for each, or one for all; all numbers by default.",
     "train": "Rows to fit on: how many, or their numbers; 10,000, or two thirds of fewer than 15,000.",
     "test": "Rows to test on: how many, or their numbers; 5,000, or a third.",
     "bootstrap": "Replicates, at most, for a 95 % interval; 0: none; None: as many as usual.",
@@ -127,7 +128,7 @@ def metric_function(metric: type[Metric]) -> Callable[..., Score]:
 def _signature(metric: type[Metric]) -> inspect.Signature:
     required = ["codes"] * metric.reads_codes
     for need in metric.needs:
-        required += ["images", "reconstructions"] if need == "images" else [need]
+        required += ["images", "reconstructions"] if need == "errors" else [need]
     arrays = [n for n in dict.fromkeys((*metric.also_needs.values(), *metric.accepts)) if n not in required]
     optional = ["names", "continuous"] * ("factors" in required) + ["train", "test"] * metric.fits
     hints = typing.get_type_hints(metric)

@@ -17,6 +17,8 @@ from hatchel.data.formats import ARRAYS, TABLES, array_names, open_array
 Float = NDArray[np.float64]
 Labels = NDArray[np.int64]
 Seed = int | np.random.Generator
+TILE = 256
+"""Images at a time."""
 SINGLE = np.finfo(np.float32)
 """Numbers of which single precision holds neither size nor nearness to 0 cannot be squared and summed in double."""
 
@@ -91,6 +93,31 @@ def table(value: Any, name: str, rows: int) -> tuple[NDArray[Any], NDArray[np.bo
         return result if whole else matrix(result, name), np.ones(result.shape[1], dtype=np.bool_)
     columns = [_numbers(result[:, k]) for k in range(result.shape[1])]
     return matrix(np.stack([c for c, _ in columns], axis=1), name), np.array([numeric for _, numeric in columns])
+
+
+def pixel_errors(images: Any, reconstructions: Any) -> dict[str, Float]:
+    """Three errors of every image, and the entropy of its grey values, under which no Bernoulli error can be; (n,)."""
+    given, rebuilt = array(images, "images"), array(reconstructions, "reconstructions")
+    if given.shape != rebuilt.shape:
+        raise HatchelError(f"reconstruction: shapes differ: {given.shape} and {rebuilt.shape}")
+    parts = [_pixel_errors(given[i : i + TILE], rebuilt[i : i + TILE]) for i in range(0, len(given), TILE)]
+    nats, squares, floor = np.concatenate(parts, axis=1)
+    pixels = int(np.prod(given.shape[1:]))
+    return {"bernoulli_nats_per_image": nats, "mse_per_pixel": squares, "bce_per_pixel": nats / pixels, "floor": floor}
+
+
+def _pixel_errors(images: NDArray[Any], rebuilt: NDArray[Any]) -> Float:
+    x, p = (values.reshape(len(values), -1).astype(np.float64) for values in (images, rebuilt))
+    for name, values in (("images", x), ("reconstructions", p)):
+        if not ((values >= 0) & (values <= 1)).all():
+            raise HatchelError(f"reconstruction: {name} must lie between 0 and 1 (probabilities, not logits)")
+
+    def cross_entropy(q: Float) -> Float:
+        with np.errstate(divide="ignore"):
+            on, off = np.maximum(np.log(q), -100), np.maximum(np.log1p(-q), -100)  # cut as torch cuts them
+        return -(x * on + (1 - x) * off).sum(axis=1)
+
+    return np.stack([cross_entropy(p), ((x - p) ** 2).mean(axis=1), cross_entropy(x)])
 
 
 def _columns(value: Any, name: str, rows: int | None) -> NDArray[Any]:

@@ -100,7 +100,7 @@ NEEDS: Mapping[str, str] = {
     "others": "codes of other models for the same rows",
     "others_std": "standard deviations of the other models' codes",
     "clusters": "a discrete latent: one cluster number per row",
-    "images": "images and their reconstructions",
+    "errors": "images and their reconstructions",
 }
 """What a Probe may hold beyond the codes, in words."""
 

@@ -107,7 +107,7 @@ class StudyFile(Spec):
             for setting in settings
             for case in trained(
                 [Setting(setting.labels, (*setting.changes, *last))],
-                (*changes({n: own[n] for n in MEASURE}, where), *changes(self.set, "set")),
+                (*changes({n: own[n] for n in MEASURE if n in own}, where), *changes(self.set, "set")),
                 setting.changes[0].where,
             )
         ]

@@ -71,7 +71,7 @@ def test_factors_come_along(tmp_path: Path) -> None:
 
 def test_which_array_can_be_chosen(tmp_path: Path) -> None:
     path = save(tmp_path, one=BYTES, two=BYTES[::-1])
-    with pytest.raises(HatchelError, match="several arrays; choose one with key=: one, two"):
+    with pytest.raises(HatchelError, match=r"several arrays \(one, two\); choose one with data.key=one"):
         load(path)
     np.testing.assert_array_equal(load(path, key="two").images([0]), BYTES[11:])
 

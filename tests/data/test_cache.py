@@ -152,14 +152,14 @@ def test_a_full_disk_names_the_remedies(folder: Path, monkeypatch: pytest.Monkey
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(HatchelError, match=rf"{words}.*HATCHEL_CACHE.*cache=False"):
+    with pytest.raises(HatchelError, match=rf"{words}.*HATCHEL_CACHE.*data.cache=false"):
         entry(Maker(folder)).load()
 
 
 def test_a_folder_that_cannot_be_made_names_the_remedies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("HATCHEL_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(HatchelError, match=r"cannot keep things in the cache folder .*cache=False"):
+    with pytest.raises(HatchelError, match=r"cannot keep things in the cache folder .*data.cache=false"):
         entry(Maker(tmp_path)).load()
 
 

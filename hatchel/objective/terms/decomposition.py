@@ -82,7 +82,7 @@ class TotalCorrelation(Term):
                 f"its groups are nested {len(layout.nesting)} deep, not {self.depth}; use over='within' for the sites"
             )
         if self.over == "groups" and len(layout.groups) < 2:
-            return "the latent has one group only; use over=sites, or latent=mixed with several groups"
+            return "the latent has one group only; take latent=mixed with several groups, or a term over=sites"
         if self.over == "sites" and len(layout.sites) < 2:
             return "the latent has one site only: nothing can be correlated; leave the term out"
         if not all(layout.has_marginal(block) for block in self.blocks(layout)):
