@@ -20,6 +20,9 @@ def train(
     out: Annotated[Path | None, typer.Option(help="The run's folder; by default runs/NAME-DIGEST.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Start over where a run already exists.")] = False,
+    data: Annotated[
+        str | None, typer.Option("--data", help="With --resume: where the run's data are now; else as data=...")
+    ] = None,
     plugin: Plugin = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
@@ -39,9 +42,9 @@ def train(
 
     load_plugins(plugin)
     if resume and (Path(target) / "config.json").is_file():
-        made = runs.resume_run(target, progress=not quiet, changes=parse(assignments or ()))
+        made = runs.resume_run(target, data=data, progress=not quiet, changes=parse(assignments or ()))
     else:
-        spec = read_spec(target, assignments or ())
+        spec = read_spec(target, [*([f"data={data}"] if data else ()), *(assignments or ())])
         made = runs.train(spec, out=out, resume=resume, force=force, progress=not quiet)
     from hatchel.core.distributed import rank
 

@@ -68,7 +68,7 @@ def test_parquet_is_the_same_table(table: Path, tmp_path: Path) -> None:
     ("text", "options", "message"),
     [
         ("a,b\n1,2\n,3\n", {}, "'a' has 1 empty cells .NaN., the first in row 1.*missing=drop"),
-        ("a\n1\n2\nx\n", {}, r"'a' is not numeric: row 2 is 'x'; correct it, or use categorical=\[a\]"),
+        ("a\n1\n2\nx\n", {}, r"'a' is not numeric: row 2 is 'x'; correct it, or use data.categorical=\[a\]"),
         ("a\ninf\n2\n", {}, "'a' is infinite in row 0"),
         ("a,b\n", {}, "has no rows"),
         ("", {}, "cannot be read as a table"),
