@@ -175,7 +175,8 @@ def from_dict(cls: type[S], data: Any, path: str = "") -> S:
             raise HatchelError(f"{_place(path)}a {cls.family} needs a 'kind'. Known: {', '.join(cls.members())}")
         kind = str(body.pop("kind", cls.kind))
         whole = None if kind in cls.members() else _meant(cls, kind)  # `data=./photos data.size=32`
-        cls, body = (_member(cls, kind, path), body) if whole is None else (type(whole), {**vars(whole), **body})
+        cls = _member(cls, kind if whole is None else whole.kind, path)
+        body = {**(vars(whole) if whole is not None else {}), **body}
     hints = _hints(cls)
     names = [f.name for f in dataclasses.fields(cls)]
     for key in body:
