@@ -220,7 +220,7 @@ def encoded_rows(frame: Any, columns: Sequence[TableColumn]) -> NDArray[np.float
     blocks: list[NDArray[np.float64]] = []
     for column in columns:
         if column.name not in frame.columns:
-            raise unknown("column", column.name, [str(c) for c in frame.columns], where="data lack a")
+            raise HatchelError(f"data: there is no column {column.name!r}, which the run was trained on; add it")
         if column.kind_of == "gaussian":
             blocks.append(frame[column.name].to_numpy(np.float64)[:, None])
             continue

@@ -22,6 +22,9 @@ POINTS = 500
 ACROSS = 8
 """Columns beside each other in the small multiples of traversals."""
 
+NAMED = 4
+"""Values of a category at most that a legend names."""
+
 Rows = NDArray[np.floating]
 
 
@@ -60,11 +63,12 @@ def reconstructions(found: Findings) -> tuple[Figure, Rows]:
     codes = found.encoded.mean[:: max(1, len(found.encoded.items) // POINTS)][:POINTS]
     x, back = run.in_units(run.data.items(items)), run.decode(codes)
     pairs = [(c, x, y) for (c, x), (_, y) in zip(blocks(run, x), blocks(run, back), strict=True)]
-    figure, axes = small_multiples(min(len(pairs), COLUMNS), 4, 1.7)
+    figure, axes = small_multiples(min(len(pairs), COLUMNS), 3, 1.7)
     for plot, (column, own, came) in zip(axes, pairs, strict=False):
         score = fidelity(column, own, came)
         if column.kind_of == "gaussian":
             plot.scatter(own, came, s=3, color=ACCENT, alpha=0.4, linewidths=0)
+            plot.locator_params(nbins=3)
             ends = (float(own.min()), float(own.max()))
             plot.plot(ends, ends, color=INK, linewidth=0.6, alpha=0.5)
             title(plot, f"{column.name[:20]}   R² {score:.2f}", SMALL)
@@ -90,7 +94,9 @@ def traversals(found: Findings, rows: int = ROWS) -> tuple[Figure, Rows]:
         z = dimensions.low[d] + shares * (dimensions.high[d] - dimensions.low[d])
         for plot, number in zip(grid[r], chosen, strict=True):
             column, y = parts[number]
-            bare(plot).plot(z, y[r, : counts[r]], linewidth=1, color=ACCENT if column.width == 1 else None)
+            lines = bare(plot).plot(z, y[r, : counts[r]], linewidth=1, color=ACCENT if column.width == 1 else None)
+            if r == 0 and 1 < column.width <= NAMED:
+                plot.legend(lines, [v[:8] for v in column.values], fontsize=5, frameon=False, handlelength=0.8)
             plot.locator_params(nbins=2)
             if column.kind_of != "gaussian":
                 plot.set_ylim(-0.05, 1.05)

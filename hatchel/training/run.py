@@ -286,7 +286,8 @@ def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool
 def announcement(spec: RunSpec, data: Dataset, model: Model) -> str:
     """What is about to be trained on what, so that nobody wonders which network was chosen."""
     channels, *size = data.shape
-    what = f"images of {size[0]}x{size[1]}, {channels} channel{'s' * (channels > 1)}" if size else f"rows of {channels}"
+    what = f"images of {size[0]}x{size[1]}, {channels} channel{'s' * (channels > 1)}"
+    what = what if size else f"rows of {len(data.columns) or channels} columns"
     nets = " and ".join(part.kind for part in (spec.encoder, spec.decoder) if part)
     numbers = sum(p.numel() for p in model.parameters())
     return f"{len(data):,} {what}; {nets}, {numbers:,} parameters, {spec.latent.width} latents"
