@@ -6,6 +6,7 @@ import base64
 import functools
 import html
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -204,6 +205,7 @@ def train(
     resume: bool = False,
     force: bool = False,
     progress: bool = True,
+    callbacks: Sequence[object] = (),
     **changes: Any,
 ) -> Run:
     """Train a method: `train("beta_vae", data="dsprites", beta=4, steps=1000)`; or what a RunSpec describes.
@@ -213,6 +215,7 @@ def train(
     (n, F), a DataFrame, a list of pictures, a torch Dataset or DataLoader; or a pair of one of these and its factors.
     `out`: the run's folder, by default runs/NAME-DIGEST. A finished run with the same spec is loaded, not trained again
     (`force` starts over); an unfinished one is continued with `resume`.
+    `callbacks`: objects with some of the methods of `hatchel.training.callbacks.Callback`.
     """
     changes = {name.replace("__", "."): value for name, value in changes.items()}
     if not isinstance(method, RunSpec):
@@ -225,12 +228,13 @@ def train(
         data = data if named else dataset_of(data)
         method, changes = resolve(method, data if named else "xy_squares", changes), {}
         data = None if named else data
-    return Run.of(train_spec(method, data=data, out=out, resume=resume, force=force, progress=progress, **changes))
+    given: dict[str, Any] = {"out": out, "resume": resume, "force": force, "progress": progress, "callbacks": callbacks}
+    return Run.of(train_spec(method, data=data, **given, **changes))
 
 
 def load(folder: str | Path, device: str = "cpu", data: Any = None) -> Run:
     """The run in a folder, from its newest readable checkpoint; `data` where they have moved or came from Python."""
-    return Run.load(folder, device, data)
+    return Run.load(folder, device, data=data)
 
 
 def evaluate(what: Any, *arguments: Any, **options: Any) -> Evaluation | Scores:

@@ -92,6 +92,7 @@ def run(
         list[str] | None, typer.Option("--only", metavar="LABEL=VALUE", help="These tasks alone; can be repeated.")
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Compute failed tasks again.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Compute also what is published with the source.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the tasks, and the time they will take.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     plugin: Plugin = None,
@@ -124,6 +125,9 @@ def run(
     where.ready()
     _load_data(some)
     kept.create().write_study(study.name, scale, cases)
+    taken = [] if fresh else kept.adopt(dict.fromkeys(task.digest() for task in tasks))
+    if taken and not quiet:
+        print(f"{len(taken)} of {len(tasks)} tasks are published: taken over (--fresh computes them)", file=sys.stderr)
     if not quiet and scale != "smoke":
         print(forecast(tasks, kept, where).text(), file=sys.stderr)
     more = {
@@ -199,6 +203,26 @@ def report(
     machines = dict.fromkeys(str(kept.record(digest).get("machine", "")) for digest in frame["task"].unique())
     folder = out or store / "reports" / f"{study.name}-{scale}"
     print(f"Report: {write_report(study, frame, scale, folder, failures(cases, kept), '; '.join(machines))}")
+
+
+@app.command()
+def publish(
+    target: Target,
+    scale: ScaleName = "laptop",
+    store: Folder = STUDIES,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="By default docs/results of the source.")] = None,
+    plugin: Plugin = None,
+) -> None:
+    """Keep the records of a study's finished tasks, compressed, with the source, so that another machine goes on.
+
+    [bold]hatchel study publish pool[/]
+    """
+    from hatchel.study.store import PUBLISHED, Store
+
+    tasks = _study(target, plugin).tasks(scale)
+    folder = (out or PUBLISHED) / "records"
+    new = Store(store).publish(dict.fromkeys(case.task.digest() for case in tasks), folder)
+    print(f"{folder}: {len(new)} new records")
 
 
 app.command()(query)

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Self, TextIO
 
@@ -13,6 +14,17 @@ from rich.progress import Progress
 
 PATIENCE = 1.0  # seconds before a bar appears
 EVERY = 60.0  # seconds between two lines where stderr is not a terminal
+_quiet = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def quietly(quiet: bool = True) -> Generator[None]:
+    """No bars inside, if quiet."""
+    token = _quiet.set(quiet)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
 
 
 def in_notebook() -> bool:
@@ -64,7 +76,7 @@ def progress(label: str, total: float | None, done: int = 0) -> Generator[Callab
 
     A label given to `advance` takes the place of the one before.
     """
-    if not live():
+    if _quiet.get() or not live():
         yield lambda amount, label="": None
         return
     from rich.console import Console

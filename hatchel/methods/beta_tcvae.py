@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hatchel.core.spec import NonNegative
 from hatchel.methods.method import Method, Terms
 from hatchel.objective.estimators.estimator import Density
 from hatchel.objective.estimators.minibatch import MSS
 from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation, TotalCorrelation
 from hatchel.objective.terms.elbo import Reconstruction
+from hatchel.objective.weights import Strength
 
 
 class BetaTCVAE(Method, kind="beta_tcvae"):
@@ -16,11 +16,11 @@ class BetaTCVAE(Method, kind="beta_tcvae"):
     paper = "Chen et al. 2018"
     verified = "closed forms; a reference implementation's terms; equals VAE at alpha = beta = gamma = 1"
 
-    alpha: NonNegative = 1.0
+    alpha: Strength = 1.0
     """Weight of the mutual information."""
-    beta: NonNegative = 6.0
+    beta: Strength = 6.0
     """Weight of the total correlation: 4 in Chen et al. 2022, 12 in Wu et al. 2023."""
-    gamma: NonNegative = 1.0
+    gamma: Strength = 1.0
     """Weight of the dimension-wise KL."""
     by: Density = MSS()
     """mss, mws, mss0, stratified, gaussian or exact."""

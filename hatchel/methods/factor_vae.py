@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hatchel.core.spec import NonNegative
 from hatchel.methods.method import Method, Terms
 from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.objective.estimators.estimator import Estimator
 from hatchel.objective.terms.decomposition import TotalCorrelation
 from hatchel.objective.terms.elbo import KL, Reconstruction
+from hatchel.objective.weights import Strength
 
 
 class FactorVAE(Method):
@@ -16,7 +16,7 @@ class FactorVAE(Method):
     paper = "Kim & Mnih 2018"
     verified = "TC of Gaussians; no gradient between discriminator and encoder; as many updates as the others"
 
-    gamma: NonNegative = 10.0
+    gamma: Strength = 10.0
     """Weight of the total correlation: 6.4 in Chen et al. 2022, 2 to 50 in Cheng et al. 2020, 10 to 40 usual."""
     by: Estimator = DensityRatio()
     """How the total correlation is estimated."""

@@ -52,10 +52,10 @@ def resolve(
     def spec(own: Sequence[Change], rest: Sequence[Change]) -> RunSpec:
         made = from_dict(Method, changed(dict(start), _in_order(own)))
         run = updated(_run(made, source), _in_order(rest))
-        if run.steps >= member.paper_steps:
-            return run
-        shorter = _shortened(made, run.steps, fixed)
-        return run if shorter == made else updated(_run(shorter, source), _in_order(rest))
+        shorter = made if run.steps >= member.paper_steps else _shortened(made, run.steps, fixed)
+        if shorter != made:
+            run = updated(_run(shorter, source), _in_order(rest))
+        return _scheduled(run, {name for c in rest for name in _chosen(c.value, c.field)})
 
     try:
         return spec(own, rest)
@@ -122,6 +122,13 @@ def _shortened(method: Method, steps: int, fixed: set[str]) -> Method:
         return method.shortened(steps, method.paper_steps, fixed)
     except HatchelError as error:
         raise HatchelError(f"{error}; what is not set is shortened to {steps} of {method.paper_steps} steps") from None
+
+
+def _scheduled(run: RunSpec, fixed: set[str]) -> RunSpec:
+    """With schedules of the learning rate as long as the run; their defaults are for 300,000 steps."""
+    names = [name for name in ("optimizer", "critic_optimizer") if getattr(run, name).schedule is not None]
+    fitted = {n: getattr(run, n).shortened(run.steps, Method.paper_steps, fixed, f"{n}.") for n in names}
+    return run.with_fields(**fitted) if fitted else run
 
 
 def _parameters(member: type[Method]) -> list[str]:

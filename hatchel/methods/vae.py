@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hatchel.core.spec import NonNegative
 from hatchel.methods.method import Method, Terms
 from hatchel.objective.terms.elbo import KL, Reconstruction
+from hatchel.objective.weights import Strength
 
 
 class VAE(Method, kind="vae"):
@@ -24,7 +24,7 @@ class BetaVAE(Method):
     paper = "Higgins et al. 2017"
     verified = "equals VAE at beta = 1"
 
-    beta: NonNegative = 4.0
+    beta: Strength = 4.0
     """Weight of the KL: 4, 16, 60 in Chen et al. 2022, 6 in Wu et al. 2023."""
 
     def terms(self) -> Terms:

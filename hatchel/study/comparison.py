@@ -69,7 +69,7 @@ def load_runs(folders: Sequence[Path], data: str | None = None, device: str = "a
     seen: dict[tuple[Any, ...], Path] = {}
     for folder in folders:
         try:
-            run = TrainedRun.load(folder, device, data)
+            run = TrainedRun.load(folder, device, data=data)
             key = (*_identity(run), run.spec.seed)
             if key in seen:
                 raise HatchelError(f"{folder}: same configuration and seed as {seen[key]}; give one of them")

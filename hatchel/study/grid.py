@@ -19,7 +19,7 @@ from hatchel.training.spec import RunSpec
 
 Scale = Literal["smoke", "laptop", "paper"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
-MEASURE = ("metrics", "items", "layers", "snapshots")
+MEASURE = ("metrics", "items", "layers", "snapshots", "on_the_way", "beside")
 """Fields of how a run is measured; everything else that a setting changes is of the run."""
 
 
@@ -48,17 +48,25 @@ class Grid:
     """What the numbers do not say of this scale."""
     seeded: bool = True
     """Whether more seeds than one make sense: closed forms and counts have none."""
+    then: tuple[Grid, ...] = ()
+    """What is computed after these, in this order."""
 
     def tasks(self, seeds: int | None = None) -> list[Case]:
-        """Every case with every seed; `seeds` replaces the grid's own number of them."""
+        """Every case with every seed; `seeds` replaces the grid's own number of them.
+
+        Seed by seed, so that a stop leaves all cases with equally many.
+        """
         numbers = range((seeds or self.seeds) if self.seeded else 1)
-        return [Case(c.labels, c.task.with_fields(seed=seed)) for c in self.cases for seed in numbers]
+        own = [Case(c.labels, c.task.with_fields(seed=seed)) for seed in numbers for c in self.cases]
+        return own + [case for grid in self.then for case in grid.tasks(seeds)]
 
     def words(self) -> str:
         """The scale in words, made from its numbers: printed beside every result."""
-        runs = [run for case in self.cases for run in case.task.trainings()]
+        grids = (self, *self.then)
+        runs = [run for grid in grids for case in grid.cases for run in case.task.trainings()]
         parts = [_trained(runs)] if runs else []
-        parts += [f"{self.seeds} seed{'s' * (self.seeds > 1)}"] if self.seeded else []
+        numbers = sorted({grid.seeds for grid in grids})
+        parts += [f"{_several(map(str, numbers))} seed{'s' * (numbers[-1] > 1)}"] if self.seeded else []
         return "; ".join(filter(None, (", ".join(parts), self.note)))
 
 
@@ -107,11 +115,17 @@ def metrics(*names: str | Mapping[str, Any]) -> tuple[Metric, ...]:
 
 
 def _trained(runs: Sequence[RunSpec]) -> str:
-    """`3,000 steps of 32 images, dsprites at 32 px, learning rate 0.001`."""
+    """`3,000 steps of 32 images, dsprites at 32 px, learning rate 0.001, weights as printed`."""
     steps = _several(f"{run.steps:,}" for run in runs)
     data = _several(_data(run.data) for run in runs)
     rates = _several(f"{getattr(run.optimizer, 'lr', 0):g}" for run in runs)
-    return f"{steps} steps of {_several(str(run.batch_size) for run in runs)} images, {data}, learning rate {rates}"
+    scales = _several(WEIGHTS[run.reconstruction_scale] for run in runs if getattr(run.data, "size", 64) < 64)
+    images = _several(str(run.batch_size) for run in runs)
+    return f"{steps} steps of {images} images, {data}, learning rate {rates}" + f", weights {scales}" * bool(scales)
+
+
+WEIGHTS = {"printed": "as printed", "64px": "for 64 px"}
+"""Below 64 pixels: `reconstruction_scale` in words."""
 
 
 def _several(texts: Iterable[str]) -> str:

@@ -63,7 +63,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Forecast:
-    """The time of the tasks that have no record yet, from those of this store that differ in the seed alone."""
+    """The time of the tasks that have no record yet, from those, here or published, that differ in the seed alone."""
 
     tasks: int
     timed: int
@@ -99,7 +99,7 @@ def forecast(tasks: Sequence[Task], store: Store, engine: Engine) -> Forecast:
     left, timed, seconds = 0, 0, 0.0
     for digests in alike.values():
         waiting = sum(store.status(digest) == "waiting" for digest in digests)
-        done = [float(store.record(d)["seconds"]) for d in digests if store.status(d) == "done"]
+        done = [known for d in digests if (known := store.seconds(d)) is not None]
         left += waiting
         timed += waiting if done else 0
         seconds += waiting * sum(done) / len(done) if done else 0.0

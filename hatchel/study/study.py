@@ -9,16 +9,14 @@ from typing import Any
 
 from hatchel.core.errors import HatchelError, unknown
 from hatchel.study.claims import Claim
-from hatchel.study.frame import Frame, labels_of
+from hatchel.study.frame import Frame, build, labels_of
 from hatchel.study.grid import SCALES, Grid, Scale
-from hatchel.study.store import Store, published
+from hatchel.study.store import PUBLISHED, Store, published, published_record
 from hatchel.study.table import Column, Table, differences, table
 from hatchel.study.task import Case, Task
 
 STORE = Path("studies")
 """The store, where none is named."""
-PUBLISHED = Path(__file__).parents[2] / "docs" / "results"
-"""What was published with the source; not part of an installed package."""
 FILES = (".yaml", ".yml", ".json")
 _STUDIES: dict[str, Study] = {}
 
@@ -115,10 +113,15 @@ class Study:
                 found = frame[frame["scale"] == name]
                 if len(found):
                     return found.reset_index(drop=True)
-        if not self.store and (PUBLISHED / self.name / "results.json").is_file():
-            at, found = published(PUBLISHED / self.name)
-            if scale in (None, at):
-                return found
+        if not self.store:
+            if (PUBLISHED / self.name / "results.json").is_file():
+                at, found = published(PUBLISHED / self.name)
+                if scale in (None, at):
+                    return found
+            for name in (scale,) if scale else (SCALES[2], SCALES[1]):
+                rows = [(c.labels, c.task.seed, published_record(c.task.digest())) for c in self.tasks(name)]
+                if len(found := build([row for row in rows if row[2]], self.name, name)):
+                    return found
         command = f"hatchel study run {self.target} --scale {scale or 'laptop'}"
         raise HatchelError(f"{self.name}: no records in {folder}, and none were published; first: {command}")
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import writable_folder
+from hatchel.core.files import LOCK, sole_writer, unfinished, writable_folder
 from hatchel.core.spec import from_dict, updated
 from hatchel.core.streams import generator
 from hatchel.data.array import as_numbers
@@ -25,7 +26,8 @@ from hatchel.data.source import Source
 from hatchel.data.table import TableColumn, encoded_rows, rescaled
 from hatchel.latents.likelihoods import Columns
 from hatchel.latents.posterior import Posterior
-from hatchel.training.checkpoint import Description, checkpoints, restore
+from hatchel.training.callbacks import Tracker, checked, ended_early
+from hatchel.training.checkpoint import Description, checkpoints, intact, restore, stored_state
 from hatchel.training.loop import choose_device, fit, processes
 from hatchel.training.model import Model
 from hatchel.training.order import Batches
@@ -49,8 +51,8 @@ class TrainedRun:
         self._data: Dataset | None = None
 
     @classmethod
-    def load(cls, folder: str | Path, device: str = "cpu", data: Any = None) -> Self:
-        """The run in a folder, from its newest readable checkpoint.
+    def load(cls, folder: str | Path, device: str = "cpu", *, step: int | None = None, data: Any = None) -> Self:
+        """The run in a folder, from its newest readable checkpoint, or from that of a step.
 
         `data`: where its data are now (a path), or the data themselves if they were given from Python; or other data of
         the same form to look at it with, which is said on stderr.
@@ -58,7 +60,7 @@ class TrainedRun:
         place = Path(folder)
         description = Description.read(place)
         system = description.spec.build(description.shape)
-        steps = restore(place, system)
+        steps = restore(place, system, step=step)
         system.to(device=choose_device(device), memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
         run = cls(place, description, system.model, steps)
         if isinstance(data, str | Path):
@@ -211,6 +213,7 @@ def train(
     resume: bool = False,
     force: bool = False,
     progress: bool = True,
+    callbacks: Sequence[object] = (),
     **fields: Any,
 ) -> TrainedRun:
     """Train what a spec describes; other fields of the spec can be given by name: `steps=1000, seed=1`.
@@ -218,7 +221,9 @@ def train(
     `data`: a name, a path, a Source, or what `hatchel.data.held.dataset_of` reads: an array, a DataFrame, ...
     `out`: the run's folder, by default runs/NAME-DIGEST. A finished run with the same spec is loaded, not trained again
     (`force` starts over); an unfinished one is continued with `resume`.
+    `callbacks` are told of the run while it trains: see `hatchel.training.callbacks.Callback`.
     """
+    told = checked(callbacks)
     held: Dataset | None = None
     if isinstance(data, str | Path | Source):
         spec = spec.with_fields(data=data if isinstance(data, Source) else from_dict(Source, str(data), "data"))
@@ -230,11 +235,16 @@ def train(
     spec = spec.fit_to(loaded)
     folder = Path(out) if out is not None else Path("runs") / f"{spec.name}-{spec.digest()}"
     with processes(choose_device(spec.device)):
-        return _train(spec, loaded, folder, resume, force, progress)
+        return _train(spec, loaded, folder, resume, force, progress, told)
 
 
 def resume_run(
-    folder: str | Path, *, data: Any = None, progress: bool = True, changes: dict[str, Any] | None = None
+    folder: str | Path,
+    *,
+    data: Any = None,
+    progress: bool = True,
+    changes: dict[str, Any] | None = None,
+    callbacks: Sequence[object] = (),
 ) -> TrainedRun:
     """Continue the run in a folder from its last checkpoint; `changes` may raise `steps`, which starts no new run.
 
@@ -245,7 +255,8 @@ def resume_run(
         data = spec.data.moved(data)
     if data is None:
         present(spec.data, Path(folder))
-    return train(updated(spec, changes or {}), data=data, out=folder, resume=True, progress=progress)
+    spec = updated(spec, changes or {})
+    return train(spec, data=data, out=folder, resume=True, progress=progress, callbacks=callbacks)
 
 
 def present(data: Source, folder: Path) -> None:
@@ -258,29 +269,49 @@ def present(data: Source, folder: Path) -> None:
         )
 
 
-def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool, progress: bool) -> TrainedRun:
+def _train(
+    spec: RunSpec,
+    data: Dataset,
+    folder: Path,
+    resume: bool,
+    force: bool,
+    progress: bool,
+    callbacks: Sequence[object],
+) -> TrainedRun:
     items = data.split(spec.seed, spec.test_share)[0] if spec.test_share else np.arange(len(data))
     spec = spec.with_fields(data=spec.data.absolute())
     description = Description(spec, data.shape, len(items), data.fingerprint)
     # Before anything is written: a spec that does not fit is refused here.
     system = spec.build(data.shape)
     batches = Batches(spec, data, torch.from_numpy(items), system.objective.needs)
+    if refusal := spec.stop.refusal(spec, data) if spec.stop else "":
+        raise HatchelError(refusal)
     done = existing_run(folder, description, resume, force)
     distributed.wait()  # or a slow process finds what the first has already written, and refuses it
     if done is not None:
         done._data = data  # pyright: ignore[reportPrivateUsage]
         return done
-    if distributed.rank() == 0:
+    trackers = (*spec.track, *([from_dict(Tracker, "tensorboard")] if spec.tensorboard else []))
+    told = [*callbacks, *(tracker.open() for tracker in dict.fromkeys(trackers))]
+
+    def view(steps: int) -> TrainedRun:
+        run = TrainedRun(folder, description, system.model, steps)
+        run._data = data  # pyright: ignore[reportPrivateUsage]
+        return run
+
+    first = distributed.rank() == 0
+    if first:
         writable_folder(folder)
-        if force:
-            shutil.rmtree(folder / "checkpoints", ignore_errors=True)
-        description.write(folder)
-        if progress:
-            print(f"{spec.name} on {data.name}: {announcement(spec, data, system.model)}", file=sys.stderr)
-    fit(system, description, batches, folder, resume and not force, progress)
-    run = TrainedRun(folder, description, system.model, spec.steps)
-    run._data = data  # pyright: ignore[reportPrivateUsage]
-    return run
+    with sole_writer(folder) if first else contextlib.nullcontext():
+        if first:
+            if not (resume or force) and checkpoints(folder):
+                raise HatchelError(f"{folder}: another process has just trained into it; add --resume or --force")
+            if force:
+                shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+            description.write(folder)
+            if progress:
+                print(f"{spec.name} on {data.name}: {announcement(spec, data, system.model)}", file=sys.stderr)
+        return view(fit(system, description, batches, folder, resume and not force, progress, view, told))
 
 
 def announcement(spec: RunSpec, data: Dataset, model: Model) -> str:
@@ -295,7 +326,7 @@ def announcement(spec: RunSpec, data: Dataset, model: Model) -> str:
 
 def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -> TrainedRun | None:
     """The finished run in a folder, if there is one; a foreign or unfinished one is refused."""
-    if force or not folder.exists() or not any(folder.iterdir()):
+    if force or not folder.exists() or all(p.name == LOCK or unfinished(p) for p in folder.iterdir()):
         return None
     found = Description.read(folder)
     if found.fingerprint != wanted.fingerprint:
@@ -308,8 +339,14 @@ def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -
             f"(to train that run further: hatchel train {folder} --resume steps=...)"
         )
     steps = int(checkpoints(folder)[0].name.removeprefix("step-")) if checkpoints(folder) else 0
-    if steps >= wanted.spec.steps:
-        return TrainedRun.load(folder, wanted.spec.device)
+    early = bool(steps) and ended_early(stored_state(folder, steps).get("meter", {}), wanted.spec.stop)
+    if steps >= wanted.spec.steps or early:
+        if resume and not intact(checkpoints(folder)[0]):
+            return None  # the end is trained again
+        run = TrainedRun.load(folder, wanted.spec.device)
+        steps = run.steps
+        if steps >= wanted.spec.steps or early:
+            return run
     if not resume:
         raise HatchelError(
             f"{folder}: holds an unfinished run ({steps} of {wanted.spec.steps} steps); "

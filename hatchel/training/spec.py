@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import torch
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.spec import Count, Positive, Share, Spec, added, local
+from hatchel.core.memory import fitting_parameters
+from hatchel.core.spec import Count, NonNegative, Positive, Share, Spec, added, in_steps, local
 from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
 from hatchel.latents.diagonal import Diagonal
@@ -22,11 +24,71 @@ from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.nets.part import Decoder, Encoder, Shape, feature_shapes
 from hatchel.objective.objective import Objective, Weighted, formula
 from hatchel.objective.terms.elbo import Reconstruction
+from hatchel.objective.weights import climb
+from hatchel.training.callbacks import Stop, Tracker
 from hatchel.training.model import Model, System
 
 
+class Schedule(Spec, ABC, family="schedule", home="hatchel.training.spec"):
+    """Of the learning rate. Its defaults are for 300,000 steps; `resolve` fits those that are not set to a run's."""
+
+    @abstractmethod
+    def at(self, step: int) -> float:
+        """What the step size is multiplied by in step 0, 1, ..."""
+
+
+class Constant(Schedule):
+    """The step size as it is."""
+
+    def at(self, step: int) -> float:
+        return 1.0
+
+
+class Warmup(Schedule):
+    """Linear from 0 to the full step size, which the last of `steps` has; constant after them."""
+
+    steps: Count = in_steps(default=15_000)
+    """Length of the climb."""
+
+    def at(self, step: int) -> float:
+        return climb(0.0, 1.0, step + 1, self.steps)
+
+
+class Cosine(Schedule):
+    """After the warm-up, half a cosine from the full step size to `floor` of it (Loshchilov & Hutter 2017, Eq. 5)."""
+
+    steps: Count = in_steps(default=300_000)
+    """Length with the warm-up; left out, the whole training."""
+    warmup: Annotated[int, Ge(0)] = in_steps(default=0)
+    """Steps of a linear climb from 0 before it."""
+    floor: Share = 0.0
+    """The share of the step size that is left at the end."""
+
+    def check(self) -> None:
+        if self.warmup >= self.steps:
+            raise HatchelError(f"warmup: must be below the schedule's {self.steps} steps, got {self.warmup}")
+
+    def at(self, step: int) -> float:
+        if step < self.warmup:
+            return (step + 1) / self.warmup
+        fallen = climb(0.0, 1.0, step - self.warmup, self.steps - self.warmup)
+        return self.floor + (1 - self.floor) * (1 + math.cos(math.pi * fallen)) / 2
+
+
+class StepDecay(Schedule, kind="step"):
+    """The step size times `by` after every `every` steps."""
+
+    every: Count = in_steps(default=100_000)
+    """Steps between two falls; left out, a third of the training."""
+    by: Share = 0.1
+    """What is left after each."""
+
+    def at(self, step: int) -> float:
+        return self.by ** (step // self.every)
+
+
 class Adam(Spec):
-    """The optimiser (Kingma & Ba 2015)."""
+    """The optimiser (Kingma & Ba 2015); with weight decay it is AdamW (Loshchilov & Hutter 2019)."""
 
     lr: Positive = 5e-4
     """Step size."""
@@ -36,6 +98,16 @@ class Adam(Spec):
     """Decay of the mean of its square."""
     eps: Positive = 1e-8
     """Keeps the division finite."""
+    weight_decay: NonNegative = added(default=0.0)
+    """Of AdamW: each step, every weight also loses this times the step size of itself."""
+    clip: Positive | None = added(default=None)
+    """Largest norm of the gradient of all weights together; a longer one is shortened to it."""
+    schedule: Schedule | None = added(default=None)
+    """constant, warmup, cosine or step; left out: constant."""
+
+    @classmethod
+    def coerce(cls, value: Any) -> Any:
+        raise HatchelError(f"Adam is the only one, not {value!r}; AdamW is optimizer.weight_decay=0.01")
 
 
 class CriticAdam(Spec):
@@ -49,6 +121,16 @@ class CriticAdam(Spec):
     """Decay of the mean of its square."""
     eps: Positive = 1e-8
     """Keeps the division finite."""
+    weight_decay: NonNegative = added(default=0.0)
+    """Of AdamW: each step, every weight also loses this times the step size of itself."""
+    clip: Positive | None = added(default=None)
+    """Largest norm of the gradient of all weights together; a longer one is shortened to it."""
+    schedule: Schedule | None = added(default=None)
+    """constant, warmup, cosine or step; left out: the model's."""
+
+    @classmethod
+    def coerce(cls, value: Any) -> Any:
+        raise HatchelError(f"Adam is the only one, not {value!r}; AdamW is critic_optimizer.weight_decay=0.01")
 
 
 class RunSpec(Spec):
@@ -70,7 +152,7 @@ class RunSpec(Spec):
     """Updates of the model."""
     batch_size: Count = 64
     """Of all processes together."""
-    seed: int = 0
+    seed: Annotated[int, Ge(-(2**63)), Le(2**63 - 1)] = 0
     """Of the initial weights, the order of the data, and all noise."""
     test_share: Share = 0.0
     """The share of the data that is kept out of training."""
@@ -86,6 +168,8 @@ class RunSpec(Spec):
     """`64px` (ours): below 64 pixels the reconstruction enters the loss times (64 / size)^2, so that the weights of
     papers that train at 64 pixels mean what they mean there; `printed`: as it is, with weights (64 / size)^2 as strong.
     """
+    stop: Stop | None = added(default=None)
+    """When to end before the last step: `plateau` of the loss, or of a `metric`; left out: never."""
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
     """Of the forward pass (automatic mixed precision)."""
     compile: bool = local(default=False)
@@ -100,8 +184,10 @@ class RunSpec(Spec):
     """Steps between two checkpoints."""
     keep_checkpoints: Annotated[int, Ge(2)] = local(default=2)
     """How many of them stay; two, so that a damaged newest one costs little; more, to see information over training."""
+    track: tuple[Tracker, ...] = local(default=())
+    """Programs that show the run while it trains: tensorboard, wandb, mlflow."""
     tensorboard: bool = local(default=False)
-    """Also write TensorBoard files (needs the `track` extra)."""
+    """The same as track=tensorboard, as it was called once."""
     name: str = local(default="custom")
     """What the run is called in tables: the method's name."""
 
@@ -138,7 +224,7 @@ class RunSpec(Spec):
         """Model and objective with their initial weights, which depend on the spec's seed alone."""
         if self.encoder is None or self.decoder is None or self.likelihood is None:
             raise HatchelError("the spec leaves parts open: choose them with spec.fit_to(data) first")
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), fitting_parameters():
             torch.manual_seed(self.seed)
             model = Model(self.encoder, self.latent, self.decoder, self.likelihood, shape)
             features = feature_shapes(model.encoder, shape)
