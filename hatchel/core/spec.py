@@ -176,7 +176,10 @@ def from_dict(cls: type[S], data: Any, path: str = "") -> S:
     if cls.family:
         if "kind" not in body and inspect.isabstract(cls):
             raise HatchelError(f"{_place(path)}a {cls.family} needs a 'kind'. Known: {', '.join(cls.members())}")
-        cls = _member(cls, str(body.pop("kind", cls.kind)), path)
+        kind = str(body.pop("kind", cls.kind))
+        whole = None if kind in cls.members() else _meant(cls, kind)  # `data=./photos data.size=32`
+        cls = _member(cls, kind if whole is None else whole.kind, path)
+        body = {**(vars(whole) if whole is not None else {}), **body}
     hints = _hints(cls)
     names = [f.name for f in dataclasses.fields(cls)]
     for key in body:
@@ -297,6 +300,15 @@ def _import_home(home: str) -> None:
     from hatchel.core.plugins import load_installed
 
     load_installed()
+
+
+def _meant(cls: type[S], text: str) -> S | None:
+    """What a text that is no kind stands for, if it does for anything."""
+    try:
+        found = cls.coerce(text)
+    except HatchelError:
+        return None
+    return found if isinstance(found, cls) else None
 
 
 def _member(cls: type[Spec], kind: str, path: str) -> type[Any]:

@@ -19,6 +19,7 @@ from hatchel.core.version import __version__
 from hatchel.evaluation.evaluation import items_in_words
 from hatchel.metrics._active_units import collapse
 from hatchel.metrics.score import Score
+from hatchel.report.columns import described
 from hatchel.report.findings import HEADLINES, Control, Findings
 from hatchel.report.panels.panel import DrawnPanel, draw_panels
 from hatchel.training.events import read_events
@@ -159,7 +160,7 @@ def facts(found: Findings) -> dict[str, str]:
     run = found.run
     spec, data = run.spec, run.data
     shape = " x ".join(map(str, run.shape[1:])) + f" pixels, {run.shape[0]} channels" if len(run.shape) == 3 else ""
-    shape = (shape or f"{run.shape[0]} values a row").replace(" 1 channels", " 1 channel")
+    shape = shape.replace(" 1 channels", " 1 channel") or described(run.columns) or f"{run.shape[0]} values a row"
     parts = {
         "Data": f"{data.name}, {len(data):,} items, {shape}",
         "Latent": f"{spec.latent.kind}, {spec.latent.width} dimensions",
