@@ -17,8 +17,12 @@ from typer.testing import CliRunner
 
 from hatchel.cli.listing import FAMILIES
 from hatchel.cli.main import app
+from hatchel.cli.options import kinds
 from hatchel.core.errors import HatchelError
 from hatchel.core.version import __version__
+from hatchel.data.source import Source
+from hatchel.methods.method import Method
+from hatchel.training.callbacks import Tracker
 from hatchel.training.run import TrainedRun
 
 SMALL = ["data=xy_squares", "batch_size=16", "steps=4", "log_every=2"]
@@ -172,6 +176,12 @@ def test_the_shell_completes_names(words: str, found: set[str]) -> None:
     environment = {"_HATCHEL_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
     result = CliRunner().invoke(app, [], env=environment, prog_name="hatchel")
     assert found == set(result.output.split())
+
+
+def test_completion_knows_every_member() -> None:
+    assert kinds("hatchel.methods", "Method")("") == sorted(Method.members())
+    assert set(kinds("hatchel.data", "Source")("")) == {*Source.members()}
+    assert kinds("hatchel.report", "Tracker")("") == sorted(Tracker.members())
 
 
 def test_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
