@@ -10,7 +10,7 @@ WORKERS ?= 2
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-cluster check format clean
+.PHONY: help quickstart test fuzz test-cluster check format clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -40,6 +40,9 @@ quickstart: $(READY)  ## train, measure and picture a model on built-in data (a 
 
 test: $(READY_DEV)  ## all tests, warnings as errors, doctests included; TESTS="-k mig" for some
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope $(TESTS)
+
+fuzz: $(READY_DEV)  ## CASES=10000 wild arrays for the metrics and a quarter as many wild command lines, new ones every time
+	HATCHEL_FUZZ=$(or $(CASES),10000) $(BIN)/python -m pytest --hypothesis-show-statistics tests/metrics/test_fuzz.py tests/cli/test_fuzz.py $(TESTS)
 
 test-cluster: $(READY_CLUSTER)  ## studies on Ray and on a real Slurm started here (Debian; needs root or sudo, installs both)
 	HATCHEL_TEST_CLUSTER=1 $(BIN)/python -m pytest tests/cluster $(TESTS)

@@ -127,18 +127,10 @@ def _source(kind: str) -> type[Source]:
 
 
 def _load(name: str, options: list[str] | None) -> Dataset:
-    import yaml
-
-    from hatchel.core.errors import HatchelError
+    from hatchel.cli.options import parse
     from hatchel.data.source import load
 
-    values: dict[str, Any] = {}
-    for option in options or []:
-        key, equals, value = option.partition("=")
-        if not equals:
-            raise HatchelError(f"{option!r} is not an option; write key=value, such as size=32")
-        values[key] = yaml.safe_load(value) if value else value
-    return load(name, **values)
+    return load(name, **parse(options or ()))
 
 
 def _entry(kind: str, source: type[Source]) -> dict[str, Any]:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 import hatchel
 from hatchel.cli.data import app as data_app
+from hatchel.cli.discover import discover
 from hatchel.cli.listing import list_members, show
-from hatchel.cli.runs import evaluate, explore, export, report
+from hatchel.cli.runs import evaluate, explore, export, report, verify
 from hatchel.cli.score import score
 from hatchel.cli.study import app as study_app
 from hatchel.cli.train import quickstart, train
 from hatchel.core.errors import HatchelError
+from hatchel.core.files import disk_problem
 
 KEPT = {
     "quickstart": "the models are saved; the same command goes on",
@@ -52,10 +55,12 @@ app = typer.Typer(
 )
 app.command()(quickstart)
 app.command()(train)
+app.command()(discover)
 app.command()(evaluate)
 app.command()(report)
 app.command()(explore)
 app.command()(export)
+app.command()(verify)
 app.command()(score)
 app.command()(show)
 app.command(name="list")(list_members)
@@ -98,5 +103,19 @@ def main() -> None:
     try:
         app()
     except HatchelError as error:
-        print(f"hatchel: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        _refuse(str(error), error.exit_code)
+    except Exception as error:
+        reason = disk_problem(error)
+        if reason:
+            place = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
+            _refuse(f"{place}{reason}; free some space or name another place, then do it again")
+        if isinstance(error, OSError):
+            _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
+        if isinstance(error, MemoryError) or re.search("out of memory|allocate memory", str(error)):
+            _refuse("there is not enough memory for this; lower a size, such as batch_size or latent.dim")
+        raise
+
+
+def _refuse(line: str, code: int = 2) -> NoReturn:
+    print(f"hatchel: {line}", file=sys.stderr)
+    sys.exit(code)

@@ -1,11 +1,12 @@
-"""Commands on a trained run: `hatchel evaluate`, `report`, `explore` and `export`."""
+"""Commands on a trained run: `hatchel evaluate`, `report`, `explore`, `export` and `verify`."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -56,8 +57,10 @@ def evaluate(
         print(result.to_json())
     else:
         print(result.table())
-        if (run / "evaluation.json").is_file() and not quiet:
-            print(f"Stored in {run / 'evaluation.json'}")
+    if not result.is_stored(run):
+        raise typer.Exit(2)  # why not has been said
+    if not as_json and not quiet:
+        print(f"Stored in {run / 'evaluation.json'}")
 
 
 def report(
@@ -233,3 +236,76 @@ def export(
         print_result("Hub", to_hub.write(loaded, hub, force))
         if push is not None:
             print(f"Pushed: {to_hub.push(hub, push)}")
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="RUN|STORE", help="A run, a study's store, or an export.")],
+) -> None:
+    """Check every file against the digest that was written with it; name what is damaged and what restores it.
+
+    [bold]hatchel verify runs/mine[/]   [bold]hatchel verify studies[/]   Exit code 1 if something is damaged.
+    """
+    from hatchel.core.files import SUMS, Damaged, check_digest, listed, unfinished
+    from hatchel.training.events import bad_lines
+
+    if not folder.is_dir():
+        raise HatchelError(f"{folder}: is not a folder; name a run, a store or an export")
+    checked, unknown, damaged = 0, 0, 0
+    found = {path for end in ("json", "safetensors", "onnx") for path in folder.rglob(f"*.{end}")}
+    for page in folder.rglob(SUMS):
+        with contextlib.suppress(Damaged):  # which is found again with the files that it lists
+            found |= {page.parent / name for name in listed(page.parent)}
+    for path in sorted(found):
+        if path.name in UNSEALED or any(map(unfinished, (path, *path.parents))):
+            continue
+        checked += 1
+        try:
+            unknown += not check_digest(path)
+        except Damaged as error:
+            damaged += 1
+            print(f"{error}\n    {_remedy(folder, path)}")
+    for path in sorted(folder.rglob("events.jsonl")):
+        if count := bad_lines(path.parent):
+            print(f"{path}: {count} damaged line{'s' * (count > 1)}, left out by all that read it")
+    old = f", {unknown} without a digest (written before 0.3)" if unknown else ""
+    print(f"{folder}: {checked} files, {checked - damaged - unknown} as they were written{old}, {damaged} damaged")
+    if damaged:
+        raise typer.Exit(1)
+
+
+UNSEALED = {"results.json", "scores.json"}
+"""Made to be given away, and made again from the records and scores."""
+
+
+def _remedy(folder: Path, path: Path) -> str:
+    """What restores a damaged file."""
+    from hatchel.training.checkpoint import checkpoints
+
+    place = path.parent
+    if place.parent.name == "checkpoints":
+        run = place.parents[1]
+        newer = checkpoints(run)[0] != place
+        return f"not the newest, so not needed: rm -r {place}" if newer else f"hatchel train {run} --resume"
+    if place.parent.name == "cells" or place.name == "studies" or path.name == "store.json":
+        return _study_remedy(folder, path)
+    if path.name == "config.json" and (kept := [c for c in checkpoints(place) if (c / path.name).is_file()]):
+        return f"cp {kept[0] / path.name} {path}"
+    if path.name == "evaluation.json" or path.name.startswith("codes-"):
+        return f"hatchel evaluate {place}"
+    return f"an export is made again by: hatchel export RUN --safetensors {place} --force (or --onnx, --hub)"
+
+
+def _study_remedy(folder: Path, path: Path) -> str:
+    from hatchel.core.files import Damaged, read_json
+
+    if path.name == "store.json":
+        return f"rm {path} (it holds only the format, and is written again)"
+    for page in sorted(folder.rglob("studies/*.json")):
+        try:
+            body: dict[str, Any] = read_json(page)
+        except Damaged:
+            study, _, scale = page.stem.rpartition("-")
+            body = {"study": study, "scale": scale, "entries": []}
+        if page == path or any(entry["cell"] == path.parent.name for entry in body["entries"]):
+            return f"hatchel study run {body['study']} --scale {body['scale']} --store {page.parents[1]}"
+    return "no study of this store lists it: the `hatchel study run` that made it computes it again"

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hatchel.cli.options import AsJson, Plugin, Quiet, kinds, load_plugins, parse, read_spec
+from hatchel.cli.options import AsJson, Plugin, Quiet, check_folder, kinds, load_plugins, parse, read_spec
 from hatchel.core.errors import HatchelError
 
 if TYPE_CHECKING:
+    from hatchel.training.run import TrainedRun
     from hatchel.training.spec import RunSpec
 
 
@@ -61,6 +63,7 @@ def train(
     """
     from hatchel.training import run as runs
 
+    check_folder(out)
     load_plugins(plugin)
     given = [*(assignments or ()), *([f"track=[{','.join(track)}]"] if track else [])]
     if resume and (Path(target) / "config.json").is_file():
@@ -74,6 +77,8 @@ def train(
     from hatchel.core.distributed import rank
     from hatchel.training.events import read_events
 
+    if rank() == 0:
+        _warn_of_collapse(made)
     if rank() == 0 and as_json:
         last = (read_events(made.folder) or [{}])[-1]
         print(json.dumps({"run": str(made.folder), "digest": made.spec.digest(), "steps": made.steps, "last": last}))
@@ -91,6 +96,16 @@ def _steps(spec: RunSpec, epochs: float, given: Sequence[str]) -> int:
     data = spec.data.load()
     items = len(data.split(spec.seed, spec.test_share)[0]) if spec.test_share else len(data)
     return max(1, round(epochs * max(1, items // spec.batch_size)))
+
+
+def _warn_of_collapse(run: TrainedRun) -> None:
+    from hatchel.evaluation.codes import encodings
+    from hatchel.metrics._active_units import collapse
+
+    found = encodings(run, 1000, store=False)
+    note = collapse(found.mean, found.std)
+    if note:
+        print(f"hatchel: {run.folder}: {note}", file=sys.stderr)
 
 
 def quickstart(
@@ -111,6 +126,7 @@ def quickstart(
     from hatchel.api.quickstart import quickstart as start
     from hatchel.core.progress import quietly
 
+    check_folder(out)
     spec, control = QUICKSTART.with_fields(seed=seed), CONTROL.with_fields(seed=seed)
     if steps is not None:
         spec, control = spec.with_fields(steps=steps), control.with_fields(steps=min(steps, control.steps))

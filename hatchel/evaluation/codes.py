@@ -22,11 +22,13 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from torch import Tensor
+from torch.nn import functional as F
 
-from hatchel.core.files import write_bytes
+from hatchel.core.files import Damaged, beside, check_digest, write_summed
 from hatchel.core.memory import keep_memory
 from hatchel.core.progress import progress
 from hatchel.core.streams import generator
+from hatchel.latents.likelihoods import Bernoulli
 from hatchel.latents.posterior import Posterior
 from hatchel.training.run import TrainedRun
 
@@ -81,17 +83,26 @@ class Encodings:
         return self.levels[0].sample
 
 
-def chosen_items(run: TrainedRun, items: int = ITEMS, seed: int = 0) -> NDArray[np.int64]:
-    """Numbers of up to `items` items of the run's data, drawn without replacement, in ascending order."""
-    count = min(items, len(run.data))
-    return np.sort(np.random.default_rng(seed).choice(len(run.data), count, replace=False))
+def has_held_out(run: TrainedRun) -> bool:
+    """Whether a part of the data was kept out of training; scores are then of items of that part alone."""
+    return round(len(run.data) * run.spec.test_share) > 0
+
+
+def chosen_items(run: TrainedRun, items: int = ITEMS, seed: int = 0, every: bool = False) -> NDArray[np.int64]:
+    """Numbers of up to `items` items, drawn without replacement, in ascending order.
+
+    Of the held-out part where there is one, unless `every` item may be drawn: the parts differ between runs' seeds.
+    """
+    count, held_out = len(run.data), has_held_out(run) and not every
+    pool = run.data.split(run.spec.seed, run.spec.test_share)[1] if held_out else np.arange(count)
+    return np.sort(np.random.default_rng(seed).choice(pool, min(items, len(pool)), replace=False))
 
 
 def encodings(
-    run: TrainedRun, items: int = ITEMS, seed: int = 0, layers: bool = False, store: bool = True
+    run: TrainedRun, items: int = ITEMS, seed: int = 0, layers: bool = False, store: bool = True, every: bool = False
 ) -> Encodings:
-    """The codes of up to `items` items of the run's data: the stored ones, or encoded and (if `store`) stored."""
-    chosen = chosen_items(run, items, seed)
+    """The codes of the items that `chosen_items` names: the stored ones, or encoded and (if `store`) stored."""
+    chosen = chosen_items(run, items, seed, every)
     made_from = hashlib.sha256(f"{weights_digest(run)} {run.data.fingerprint}".encode()).hexdigest()[:12]
     name = f"codes-step-{run.steps}-items-{len(chosen)}-seed-{seed}-{made_from}.safetensors"
     with_layers = name.replace("codes-", "codes-and-layers-", 1)
@@ -104,6 +115,34 @@ def encodings(
     if store and not has_own_code(run):
         _write(run, names[-1], chosen, raw, inner)
     return Encodings(chosen, tuple(level_codes(level) for level in raw), inner)
+
+
+def reconstruction_errors(run: TrainedRun, found: Encodings, level: int = 0) -> dict[str, NDArray[np.float64]]:
+    """-log p(x|z) of every item, at one z ~ q(z|x) and at its mean; of images also the squared error of E[x|z].
+
+    `floor` is the least a Bernoulli likelihood can give: the entropy of the grey values themselves. (n,) each.
+    """
+    model, codes = run.model, found.levels[level]
+    device, pictured = next(model.parameters()).device, len(run.shape) == 3
+    read, parts = run.data.reader(str(device)), dict[str, list[Tensor]]()
+    with torch.inference_mode(), progress("reconstructing", len(found.items)) as advance:
+        for rows in np.array_split(np.arange(len(found.items)), -(-len(found.items) // 512)):
+            x = read(torch.from_numpy(found.items[rows]))
+            own: dict[str, Tensor] = {}
+            for nats, error, z in (
+                ("at_samples", "mse_per_pixel", codes.sample),
+                ("at_mean", "mse_per_pixel_at_mean", codes.mean),
+            ):
+                output = model.decoder(model.latent.decoder_input(torch.from_numpy(z[rows]).to(device), level))
+                own[nats] = -model.likelihood.log_prob(output, x)
+                if pictured:
+                    own[error] = F.mse_loss(model.likelihood.mean(output), x, reduction="none").mean((1, 2, 3))
+            if pictured and isinstance(run.spec.likelihood, Bernoulli):
+                own["floor"] = F.binary_cross_entropy(x, x, reduction="none").sum((1, 2, 3))
+            for name, values in own.items():
+                parts.setdefault(name, []).append(values)
+            advance(len(rows))
+    return {name: torch.cat(values).double().cpu().numpy() for name, values in parts.items()}
 
 
 def weights_digest(run: TrainedRun) -> str:
@@ -187,6 +226,7 @@ def level_codes(arrays: Mapping[str, NDArray[Any]]) -> Codes:
 def _read(path: Path, levels: int, layers: bool) -> Encodings | None:
     """What a file holds; None where it is missing, damaged or from another version."""
     try:
+        check_digest(path)
         found = safetensors.numpy.load_file(str(path))
         parts: list[Arrays] = [{} for _ in range(levels)]
         inner: dict[str, NDArray[np.float32]] = {}
@@ -203,7 +243,7 @@ def _read(path: Path, levels: int, layers: bool) -> Encodings | None:
             tuple(level_codes(part) for part in parts),
             {name.partition(".")[2]: inner[name] for name in order},
         )
-    except (OSError, SafetensorError, KeyError, IndexError, ValueError):
+    except (Damaged, OSError, SafetensorError, KeyError, IndexError, ValueError):
         return None
 
 
@@ -221,9 +261,10 @@ def _write(
     path = run.folder / name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, safetensors.numpy.save(arrays))
+        write_summed(path, safetensors.numpy.save(arrays))
         for old in path.parent.glob("codes-*.safetensors"):
             if old.stem.rpartition("-")[2] != path.stem.rpartition("-")[2]:
                 old.unlink(missing_ok=True)
+                beside(old).unlink(missing_ok=True)
     except OSError as error:
         not_stored(run.folder, error.strerror or str(error))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -17,12 +18,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import read_json, write_json
+from hatchel.core.files import Damaged, read_json, write_json
 from hatchel.core.progress import progress
 from hatchel.core.spec import Count, NonNegative, from_dict
 from hatchel.core.version import __version__
 from hatchel.data.dataset import Dataset
-from hatchel.evaluation.codes import ITEMS, Codes, Encodings, encodings, has_own_code, not_stored, weights_digest
+from hatchel.evaluation.codes import (
+    ITEMS,
+    Codes,
+    Encodings,
+    encodings,
+    has_held_out,
+    has_own_code,
+    not_stored,
+    reconstruction_errors,
+    weights_digest,
+)
+from hatchel.metrics._active_units import collapse
 from hatchel.metrics._aggregate import ELBOTerms
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
@@ -36,8 +48,6 @@ __all__ = ["ITEMS", "Codes", "Encodings", "Evaluation", "StoredScores", "encodin
 FILE = "evaluation.json"
 VERSION = 1
 """Of the file. Those of Hatchel 0.1 have none."""
-IMAGES = 512
-"""How many of the items are reconstructed for the reconstruction errors."""
 DENSITIES = 400_000_000
 """Log-densities of one coordinate that are evaluated at most for I(x; z_d), some seconds' worth."""
 
@@ -45,9 +55,11 @@ DENSITIES = 400_000_000
 class Evaluation(dict[str, Scores]):
     """Scores by representation: `mean` first, then `sample`, the levels and the layers that were asked for."""
 
-    def __init__(self, scores: Mapping[str, Scores], settings: Mapping[str, Any]) -> None:
+    def __init__(self, scores: Mapping[str, Scores], settings: Mapping[str, Any], collapse: str | None = None) -> None:
         super().__init__(scores)
         self.settings = dict(settings)
+        self.collapse = collapse
+        """That the code says nothing, where that is so."""
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -60,9 +72,23 @@ class Evaluation(dict[str, Scores]):
             if found.get("version", 0) > VERSION:
                 raise HatchelError(f"{path}: was written by a newer Hatchel; run `hatchel evaluate` again")
             representations = {k: v for k, v in found.items() if k not in ("version", "settings")}
-            return cls({k: Scores.from_dict(v) for k, v in representations.items()}, found["settings"])
+            scores = {k: Scores.from_dict(v) for k, v in representations.items()}
+            return cls(scores, found["settings"], _collapse(scores.get("mean")))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise HatchelError(f"{path}: was not written by `hatchel evaluate`; run it again") from None
+
+    def is_stored(self, folder: Path) -> bool:
+        """Whether all of its scores are in a run's folder."""
+        try:
+            kept = Evaluation.load(folder)
+        except HatchelError:
+            return False
+        return kept.settings == self.settings and all(set(s) <= set(kept.get(n, ())) for n, s in self.items())
+
+    @property
+    def items_in_words(self) -> str:
+        """Which items the scores are of."""
+        return items_in_words(self.settings)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -76,7 +102,14 @@ class Evaluation(dict[str, Scores]):
     def table(self) -> str:
         """Plain text, a block for each representation."""
         head = ", ".join(f"{k}={v}" for k, v in self.settings.items() if k in ("steps", "items", "seed"))
+        head = f"{head}, {self.items_in_words}"
+        head = f"{head}\n{self.collapse}" if self.collapse else head
         return "\n\n".join([head, *(f"[{name}]\n{scores.table()}" for name, scores in self.items())])
+
+
+def items_in_words(settings: Mapping[str, Any]) -> str:
+    """Which items an evaluation with these settings is of."""
+    return "on held-out items" if settings.get("held_out") else "on the items it was trained on"
 
 
 def evaluate(
@@ -99,7 +132,7 @@ def evaluate(
     chosen = [from_dict(Metric, w.strip() if isinstance(w, str) else w, "which") for w in given]
     kept = StoredScores(run, items=items, seed=seed, layers=layers, store=store)
     scores = {name: kept.measure(name, chosen, bootstrap, strict=which != "all") for name in kept.representations}
-    return Evaluation(scores, kept.settings)
+    return Evaluation(scores, kept.settings, collapse(kept.encoded.mean, kept.encoded.std))
 
 
 class StoredScores:
@@ -111,7 +144,7 @@ class StoredScores:
         self.run, self.seed, self.store = run, seed, store
         self.encoded = encodings(run, items, seed, layers, store)
         self.settings: dict[str, Any] = {
-            "steps": run.steps, "items": len(self.encoded.items), "seed": seed,
+            "steps": run.steps, "items": len(self.encoded.items), "held_out": has_held_out(run), "seed": seed,
             "data": run.data.fingerprint, "weights": weights_digest(run), "hatchel": __version__,
         }  # fmt: skip
         self._scores = self._stored()
@@ -128,11 +161,11 @@ class StoredScores:
         levels = [f"level {i}" for i, _ in enumerate(more, 1)]
         return ["mean", "sample", *alone, *levels, *(f"layer {name}" for name in self.encoded.layers)]
 
-    def probe(self, name: str, factors: bool = True, images: bool = False) -> Probe:
-        """A representation as the metrics read it; `images`: with some reconstructions."""
-        key = name, factors, images
+    def probe(self, name: str, factors: bool = True, errors: bool = False) -> Probe:
+        """A representation as the metrics read it; `errors`: with those of its reconstructions."""
+        key = name, factors, errors
         if key not in self._probes:
-            self._probes[key] = representation(self.run, self.encoded, name, self.seed, factors, images)
+            self._probes[key] = representation(self.run, self.encoded, name, self.seed, factors, errors)
         return self._probes[key]
 
     def measure(
@@ -148,9 +181,9 @@ class StoredScores:
             for metric in missing:
                 advance(0, f"{name}: {metric.kind}")
                 reads = {*metric.needs, *metric.also_needs.values()}
-                probe = self.probe(name, "factors" in reads, "images" in reads)
-                reason = metric.missing(probe)
                 try:
+                    probe = self.probe(name, "factors" in reads, "errors" in reads)
+                    reason = metric.missing(probe)
                     if reason:
                         skipped[metric.variant] = f"needs {reason}"
                     else:
@@ -179,7 +212,10 @@ class StoredScores:
             return {}
         try:
             found = Evaluation.load(self.run.folder)
-        except HatchelError:  # damaged, or from a newer version: remade
+        except Damaged as error:
+            print(f"hatchel: {error}; the scores are measured again", file=sys.stderr)
+            return {}
+        except HatchelError:  # from a newer version: remade
             return {}
         return dict(found) if found.settings == self.settings else {}
 
@@ -210,7 +246,7 @@ def information_metric(n: int, dims: int) -> ELBOTerms:
 
 
 def representation(
-    run: TrainedRun, found: Encodings, name: str, seed: int = 0, factors: bool = True, images: bool = True
+    run: TrainedRun, found: Encodings, name: str, seed: int = 0, factors: bool = True, errors: bool = False
 ) -> Probe:
     """One of a run's representations with its factors, and whatever else is known of it, as the metrics read it.
 
@@ -239,23 +275,23 @@ def representation(
         noise=codes.noise,
         features=None if level else dict(found.layers) or None,
         clusters=codes.clusters,
-        images=run_images(run, found.items[:IMAGES], level) if images else None,
+        errors=reconstruction_errors(run, found, level) if errors else None,
     )
 
 
 def factor_probe(run: TrainedRun, found: Encodings, codes: NDArray[Any], seed: int = 0, **more: Any) -> Probe:
     """Codes of the encoded items with their factors, where these are known."""
     factors, space = run.data.factors(found.items), run.data.space
-    names, continuous = (space.names, False) if space is not None else (None, None)
-    return Probe(codes, factors, names=names, continuous=continuous, seed=seed, **more)
+    if factors is None or space is None:
+        return Probe(codes, seed=seed, **more)
+    # Class numbers for every factor, and beside them what those of an ordered factor stand for.
+    values = np.stack([f.numbers[column] for f, column in zip(space.factors, factors.T, strict=True)], axis=1)
+    return Probe(codes, factors, names=space.names, continuous=False, ordered=values, seed=seed, **more)
 
 
-def run_images(run: TrainedRun, items: NDArray[np.int64], level: int = 0) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Images in [0, 1] and their reconstructions; None for the rows of a table."""
-    if len(run.shape) != 3:
-        return None
-    images = run.data.images(items)
-    return images / np.float32(255), run.reconstruct(images, level)
+def _collapse(scores: Scores | None) -> str | None:
+    notes = scores["active_units"].notes if scores and "active_units" in scores else ()
+    return next((note for note in notes if "dimensions active" in note), None)
 
 
 class MetricStop(Stop, kind="metric"):
@@ -280,7 +316,7 @@ class MetricStop(Stop, kind="metric"):
     def value(self, mean: float, run: TrainedRun) -> float:
         metric = self.metric
         found = encodings(run, self.items, store=False)
-        probe = representation(run, found, "mean", factors="factors" in metric.needs, images="images" in metric.needs)
+        probe = representation(run, found, "mean", factors="factors" in metric.needs, errors="errors" in metric.needs)
         score = metric.score(probe).value
         return score if metric.lower_is_better else -score
 

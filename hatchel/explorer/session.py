@@ -183,6 +183,8 @@ class Session:
         if run is not self.first and (not known or known != self.first.description.fingerprint):
             return self._fitted_spaces(run)
         run._data = self.data  # pyright: ignore[reportPrivateUsage]  # loaded once for both
+        if not np.array_equal(chosen_items(run, len(self.items), self.seed), self.items):
+            return self._fitted_spaces(run)  # another part of the data was held out
         stored = StoredScores(run, items=len(self.items), seed=self.seed)
         return tuple(
             Space(sliders(level_dimensions(stored, self._probe(codes.mean), level)), codes.mean)

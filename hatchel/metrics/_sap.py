@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from hatchel.core.spec import Positive, local
+from hatchel.core.spec import Positive, added, local
 from hatchel.metrics.information import Float, gap, squared_correlations
 from hatchel.metrics.inputs import Labels
 from hatchel.metrics.metric import Metric, Subsampling
@@ -31,27 +31,32 @@ class SAP(Metric):
     """
 
     fits = True
+    accepts = ("ordered",)
     interval = Subsampling(most=20, rows=3000)
 
     c: Positive = 0.01
     "The support vector machine's C."
     balanced_accuracy: bool = False
     "Accuracy as the mean over classes, not over rows."
+    by: Literal["accuracy", "r2"] = added(default="accuracy")
+    """`r2`: the squared correlation for every ordered factor too, as Cheng et al. 2020 (Sec. 6.4); classes without an
+    order stay with the accuracy."""
     engine: Engine = local(default="hatchel")
     "Of the support vector machines: our own, or scikit-learn's."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         scores = np.full((probe.dims, len(probe.names)), np.nan)
-        discrete = [int(k) for k in probe.varying if not probe.continuous[k]]
+        assert probe.ordered is not None
+        classified = probe.unordered if self.by == "r2" else ~probe.continuous
+        discrete = [int(k) for k in probe.varying if classified[k]]
         if discrete:
             labels = probe.classes[:, discrete]
             train, test = ((probe.codes[rows], labels[rows]) for rows in (probe.train, probe.test))
             accuracies = Margins(*train, self.c).accuracies if self.engine == "hatchel" else _fitted(*train, self.c)
             plain, balanced = accuracies(*test)
             scores[:, discrete] = balanced if self.balanced_accuracy else plain
-        for k in probe.varying[probe.continuous[probe.varying]]:
-            values = np.asarray(probe.values)[probe.train, k].astype(np.float64)
-            scores[:, k] = squared_correlations(probe.codes[probe.train], values)
+        for k in np.setdiff1d(probe.varying, discrete):
+            scores[:, k] = squared_correlations(probe.codes[probe.train], probe.ordered[probe.train, k])
         used = probe.varying
         gaps = gap(scores[:, used])
         parts = probe.by_factor(gaps)
@@ -60,18 +65,24 @@ class SAP(Metric):
 
 def _fitted(codes: Float, labels: Labels, c: float) -> Callable[[Float, Labels], tuple[Float, Float]]:
     """What `Margins` does, by scikit-learn."""
-    from sklearn.metrics import accuracy_score, balanced_accuracy_score  # slow to import
+    from sklearn.dummy import DummyClassifier  # slow to import
     from sklearn.svm import LinearSVC
 
     options: dict[str, Any] = {"C": c, "class_weight": "balanced", "dual": False, "tol": 1e-6, "max_iter": 100_000}
-    models = np.array([[LinearSVC(**options).fit(z[:, None], v) for v in labels.T] for z in codes.T], dtype=object)
+
+    def fitted(z: Float, v: Labels) -> Any:
+        build: Any = LinearSVC(**options) if np.ptp(v) else DummyClassifier()  # one class: all it can answer
+        return build.fit(z[:, None], v)
+
+    models = np.array([[fitted(z, v) for v in labels.T] for z in codes.T], dtype=object)
 
     def accuracies(codes: Float, labels: Labels) -> tuple[Float, Float]:
         plain, balanced = np.empty((2, codes.shape[1], labels.shape[1]))
         for (d, k), model in np.ndenumerate(models):
             guesses = model.predict(codes[:, d : d + 1])
-            plain[d, k] = accuracy_score(labels[:, k], guesses)
-            balanced[d, k] = balanced_accuracy_score(labels[:, k], guesses)
+            right = guesses == labels[:, k]
+            plain[d, k] = right.mean()
+            balanced[d, k] = np.mean([right[labels[:, k] == value].mean() for value in np.unique(labels[:, k])])
         return plain, balanced
 
     return accuracies

@@ -16,7 +16,7 @@ import numpy as np
 from hatchel.core.errors import HatchelError
 from hatchel.core.progress import progress
 from hatchel.core.spec import from_dict
-from hatchel.metrics.inputs import Seed
+from hatchel.metrics.inputs import Seed, array, whole
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score, Scores
@@ -50,6 +50,7 @@ def measure(
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
     chosen = [from_dict(Metric, w.strip() if isinstance(w, str) else w, "which") for w in which]
+    seed, bootstrap = whole(seed, "seed"), None if bootstrap is None else whole(bootstrap, "bootstrap")
     with progress("measuring", len(chosen)) as advance:
         for metric in chosen:
             reason = metric.missing(probe)
@@ -80,6 +81,7 @@ ARGUMENTS: Mapping[str, str] = {
     "reconstructions": "(n, ...): their reconstructions in [0, 1].",
     "names": "The factors' names; factor_0, factor_1, ... by default.",
     "continuous": "Which factors are continuous: one truth value for each, or one for all; found out by default.",
+    "ordered": "Which factors have an order: one truth value for each, or one for all; all numbers by default.",
     "train": "Rows to fit on: how many, or their numbers; 10,000, or two thirds of fewer than 15,000.",
     "test": "Rows to test on: how many, or their numbers; 5,000, or a third.",
     "bootstrap": "Replicates, at most, for a 95 % interval; 0: none; None: as many as usual.",
@@ -110,7 +112,10 @@ def metric_function(metric: type[Metric]) -> Callable[..., Score]:
         if "images" in given:
             given["images"] = (given["images"], given.pop("reconstructions"))
         if not metric.reads_codes:
-            given["codes"] = np.zeros((len(args[0] if args else next(iter(kwargs.values()))), 1))
+            first = next(iter(signature.parameters))
+            given["codes"] = np.zeros(
+                (*array(given["images"][0] if first == "images" else given[first], first).shape[:1], 1)
+            )
         return chosen.score(Probe(**given), seed, bootstrap)
 
     function.__name__ = function.__qualname__ = metric.kind
@@ -123,7 +128,7 @@ def metric_function(metric: type[Metric]) -> Callable[..., Score]:
 def _signature(metric: type[Metric]) -> inspect.Signature:
     required = ["codes"] * metric.reads_codes
     for need in metric.needs:
-        required += ["images", "reconstructions"] if need == "images" else [need]
+        required += ["images", "reconstructions"] if need == "errors" else [need]
     arrays = [n for n in dict.fromkeys((*metric.also_needs.values(), *metric.accepts)) if n not in required]
     optional = ["names", "continuous"] * ("factors" in required) + ["train", "test"] * metric.fits
     hints = typing.get_type_hints(metric)

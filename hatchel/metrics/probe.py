@@ -11,7 +11,18 @@ from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
 from hatchel.metrics import information
-from hatchel.metrics.inputs import Float, Labels, array, factor_names, matrix, table
+from hatchel.metrics.inputs import (
+    Float,
+    Labels,
+    array,
+    factor_names,
+    matrix,
+    numbers,
+    pixel_errors,
+    row_numbers,
+    table,
+    whole,
+)
 
 TRAIN, TEST = 10_000, 5_000
 """Rows of the reference protocol (Locatello et al. 2019)."""
@@ -21,13 +32,14 @@ class Probe:
     """What is known of n rows: codes (n, D), factors (n, K), and optionally samples, deviations, features, ...
 
     `std` are the deviations of q(z|x), (n, D) or (D,), `others_std` those of the other models; `noise` the correlation
-    matrix (D, D) of its noise, independent by default. `images` are images and reconstructions of all rows or of the
-    first so many.
+    matrix (D, D) of its noise, independent by default. `errors` are those of reconstructions by name, (n,) each, of all
+    rows or of the first so many; `images`: the images and reconstructions to find them from.
 
     `train` and `test` are row numbers, or how many rows to draw without replacement (default 10,000 and 5,000; of
     fewer than 15,000 rows two thirds and one third). Every metric that fits a predictor uses this one split. A factor
     is discrete unless `continuous` says so or, where that is not given, unless its values are fractions that hardly
-    ever repeat.
+    ever repeat. `ordered`: which discrete factors have an order, by default those that are numbers; or (n, K) what
+    their class numbers stand for, NaN for a factor without.
     """
 
     def __init__(
@@ -45,6 +57,8 @@ class Probe:
         others_std: Sequence[Any] | None = None,
         clusters: Any = None,
         images: tuple[Any, Any] | None = None,
+        errors: Mapping[str, Any] | None = None,
+        ordered: Any = None,
         train: int | NDArray[np.int64] | None = None,
         test: int | NDArray[np.int64] | None = None,
         seed: int = 0,
@@ -64,12 +78,17 @@ class Probe:
         self.others = None if others is None else tuple(matrix(o, "others", rows) for o in others)
         self.others_std = None if others_std is None else self._other_deviations(others_std)
         self.clusters = None if clusters is None else table(clusters, "clusters", rows)[0]
-        self.images = None if images is None else (array(images[0], "images"), array(images[1], "reconstructions"))
-        self.seed = seed
+        found = errors
+        if images is not None:
+            found = pixel_errors(numbers(images[0], "images"), numbers(images[1], "reconstructions"))
+        self.errors = found and {k: matrix(v, f"errors {k}")[:, 0] for k, v in found.items()}
+        self.seed = whole(seed, "seed")
         self._sizes = (train, test)
         self._cache: dict[tuple[Any, ...], Any] = {}
         self._parent: tuple[Probe, NDArray[np.int64]] | None = None
         self.continuous = self._declare(continuous)
+        self.ordered = None if self.values is None else self._order(ordered)
+        """(n, K): the values of continuous and ordered factors, NaN for the others."""
         self._check_factors()
 
     @classmethod
@@ -110,6 +129,11 @@ class Probe:
         if self.factors is None:
             raise HatchelError("factors: this metric needs the factors of every row")
         return self.factors
+
+    @property
+    def unordered(self) -> NDArray[np.bool_]:
+        """(K,): which factors are classes without an order."""
+        return np.asarray(np.isnan(cast(Float, self.ordered)).all(axis=0))
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -182,7 +206,10 @@ class Probe:
         if self._parent is not None:
             parent, rows = self._parent
             return np.flatnonzero(np.isin(rows, parent.train)), np.flatnonzero(np.isin(rows, parent.test))
-        train, test = self._sizes
+        train, test = (
+            size if size is None or isinstance(size, int | np.integer) else row_numbers(size, name, self.n)
+            for size, name in zip(self._sizes, ("train", "test"), strict=True)
+        )
         if isinstance(train, np.ndarray) and isinstance(test, np.ndarray):
             return train, test
         if isinstance(train, np.ndarray) or isinstance(test, np.ndarray):
@@ -200,26 +227,29 @@ class Probe:
         child = object.__new__(Probe)
         child.__dict__.update({k: v for k, v in vars(self).items() if k in _PLAIN})
         child.codes, child.n = self.codes[rows], len(rows)
-        for name in ("values", "samples", "std", "clusters"):
+        for name in ("values", "ordered", "samples", "std", "clusters"):
             held = cast("NDArray[Any] | None", getattr(self, name))
             setattr(child, name, None if held is None else held[rows])
         child.features = self.features and {k: v[rows] for k, v in self.features.items()}
         child.others = self.others and tuple(o[rows] for o in self.others)
         child.others_std = self.others_std and tuple(s[rows] for s in self.others_std)
-        if self.images is not None:
-            pictured = rows[rows < len(self.images[0])]
-            child.images = (self.images[0][pictured], self.images[1][pictured])
+        child.errors = self.errors and {k: v[rows[rows < len(v)]] for k, v in self.errors.items()}
         child._cache, child._parent = {}, (self, rows)
         if self.values is not None:
             child.__dict__["factors"] = self.classes.T.take(rows, axis=1).T
         return child
 
-    def resampled(self, rng: np.random.Generator) -> Probe:
-        """A bootstrap replicate: as many rows drawn with replacement; each stays on its side of the split."""
+    def resampled(self, rng: np.random.Generator, split: bool = False) -> Probe:
+        """A bootstrap replicate: as many rows drawn with replacement; each stays on its side of the split.
+
+        Of a handful of rows a draw may repeat just one, or leave a side of the split empty: that is no replicate.
+        """
+        factors = 0 if self.values is None else min(2, len(self.varying))
         while True:
             child = self.rows(rng.integers(self.n, size=self.n))
             child.__dict__["notes"] = ()  # nobody reads the notes of a replicate
-            if self.values is None or len(child.varying):  # of a handful of rows a draw may repeat just one
+            enough = not factors or len(child.varying) >= factors
+            if enough and (not split or (len(child.train) and len(child.test))):
                 return child
 
     # -- checks -------------------------------------------------------------------------------------------------
@@ -254,14 +284,24 @@ class Probe:
         if isinstance(continuous, bool):
             return np.full(count, continuous)
         if continuous is not None:
-            if len(continuous) != count:
-                raise HatchelError(f"continuous: {len(continuous)} entries for {count} factors")
-            return np.asarray(continuous, dtype=np.bool_)
+            given = numbers(continuous, "continuous")
+            if given.shape != (count,):
+                raise HatchelError(f"continuous: {given.size} entries for {count} factors")
+            return given.astype(np.bool_)
         if self.values is None or not np.issubdtype(self.values.dtype, np.floating):
             return np.zeros(count, dtype=np.bool_)
         fractions = (self.values != np.round(self.values)).any(axis=0)
         # Fewer than ten rows per value: no class of them could be learnt or counted.
         return np.array([f and len(np.unique(v)) > self.n / 10 for f, v in zip(fractions, self.values.T, strict=True)])
+
+    def _order(self, ordered: Any) -> Float:
+        assert self.values is not None
+        given = np.asarray(True if ordered is None else ordered)
+        if given.shape not in ((), (len(self.names),), self.values.shape):
+            raise HatchelError(f"ordered: {given.shape[-1]} entries for {len(self.names)} factors")
+        if given.ndim == 2:
+            return given.astype(np.float64)
+        return np.where(given.astype(np.bool_) & self.numeric | self.continuous, self.values, np.nan)
 
     def _check_factors(self) -> None:
         if self.values is None:
@@ -280,4 +320,4 @@ class Probe:
                 )
 
 
-_PLAIN = frozenset({"dims", "names", "continuous", "numeric", "images", "noise", "seed", "_sizes"})
+_PLAIN = frozenset({"dims", "names", "continuous", "numeric", "noise", "seed", "_sizes"})

@@ -15,7 +15,7 @@ from torch import nn
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count
 from hatchel.nets.conv import convolutions, upconvolutions
-from hatchel.nets.layers import GRID, Branched, ToRow, ToShape, fitted, halvings
+from hatchel.nets.layers import Branched, ToRow, ToShape, fitted, grid_of
 from hatchel.nets.mlp import MlpDecoder
 from hatchel.nets.part import Decoder, Encoder, Shape
 
@@ -80,7 +80,8 @@ class HfvaeCeleba(Encoder):
     "Layers of the last size: one for means and one for log-variances, or one that both read, as in version 0.1."
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        layers, size = convolutions(shape, CHANNELS, "encoder=hfvae_celeba", batch_norm=True)
+        layers, grid = convolutions(shape, CHANNELS, "encoder=hfvae_celeba", batch_norm=True)
+        size = grid.places * CHANNELS[-1]
         units = self.branches * self.hidden
         layers["hidden1"] = nn.Sequential(ToRow(), nn.Linear(size, units), nn.ReLU(inplace=True))
         return Branched(layers, (size, units), widths, self.branches == 2)
@@ -122,10 +123,11 @@ class HfvaeCelebaDecoder(Decoder):
     """
 
     def build(self, width: int, shape: Shape) -> nn.Module:
-        channels = fitted(CHANNELS, halvings(shape, "decoder=hfvae_celeba_decoder", "decoder=mlp_decoder"))
-        row = [nn.Linear(width, 256), nn.ReLU(inplace=True), nn.Linear(256, GRID * GRID * channels[-1]), nn.Tanh()]
-        grid = ToShape((channels[-1], GRID, GRID))
-        return nn.Sequential(*row, grid, *upconvolutions(channels, shape, batch_norm=True))
+        grid = grid_of(shape, "decoder=hfvae_celeba_decoder", "decoder=mlp_decoder")
+        channels = fitted(CHANNELS, grid.layers)
+        row = [nn.Linear(width, 256), nn.ReLU(inplace=True), nn.Linear(256, grid.places * channels[-1]), nn.Tanh()]
+        opening = ToShape((channels[-1], grid.height, grid.width))
+        return nn.Sequential(*row, opening, *upconvolutions(channels, shape, grid, batch_norm=True))
 
 
 def _two_layers(hidden: tuple[int, ...]) -> None:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count
 from hatchel.nets.conv import Conv
+from hatchel.nets.layers import convolvable
 from hatchel.nets.mlp import Mlp
 from hatchel.nets.part import Encoded, Encoder, Shape
 
@@ -25,7 +26,7 @@ class LadderEncoder(Encoder, kind="ladder"):
     hidden: Count = 128
     "Units of each deterministic layer."
     trunk: Encoder | None = None
-    "From x to d_1; left out: conv for images of 16, 32, 64, ... pixels, mlp for the rest."
+    "From x to d_1; left out: conv for images from 16 pixels, mlp for the rest."
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
         layers = self.layers or (len(widths),)
@@ -34,9 +35,7 @@ class LadderEncoder(Encoder, kind="ladder"):
                 f"encoder=ladder has layers for {sum(layers)} sites and the latent has {len(widths)}. "
                 "Set encoder.layers to the latent's layers"
             )
-        side = shape[-1]
-        square = len(shape) == 3 and shape[1] == side and side >= 16 and side & (side - 1) == 0
-        trunk = (self.trunk or (Conv() if square else Mlp())).build(shape, (self.hidden,))
+        trunk = (self.trunk or (Conv() if convolvable(shape) else Mlp())).build(shape, (self.hidden,))
         # The top layer's sites come first.
         ends = [len(widths) - sum(layers[:i]) for i in range(len(layers) + 1)]
         heads = [sum(widths[below:above]) for above, below in itertools.pairwise(ends)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -14,32 +15,66 @@ from hatchel.core.errors import HatchelError
 from hatchel.nets.part import Classes, Encoded, Shape
 
 GRID = 4
-"""Side of the grid that stride-2 convolutions bring an image down to."""
+"""Side of the grid that stride-2 convolutions bring a square image of 16, 32, 64, ... pixels down to."""
 
 
-def halvings(shape: Shape, net: str, instead: str) -> int:
-    """How many stride-2 layers bring images of this shape down to 4x4; `net` and `instead` name fields for the error.
+class Grid(NamedTuple):
+    """The map between convolutions and rows: so many stride-2 layers away from the image, so high and wide."""
 
-    >>> halvings((1, 64, 64), "encoder=conv", "encoder=mlp")
-    4
-    >>> halvings((1, 28, 28), "encoder=conv", "encoder=mlp")
-    Traceback (most recent call last):
-    HatchelError: encoder=conv needs square images with a side of 16, 32, 64, ...; these are 28x28. ...
+    layers: int
+    height: int
+    width: int
+
+    @classmethod
+    def after(cls, layers: int, shape: Shape) -> Grid:
+        """What so many layers make of an image."""
+        height, width = (-(-side >> layers) for side in shape[1:])
+        return cls(layers, height, width)
+
+    @property
+    def places(self) -> int:
+        """Points of the map."""
+        return self.height * self.width
+
+    def padding(self, shape: Shape) -> list[nn.Module]:
+        """What brings an image to the grid's size doubled once a layer: zeros around it, or nothing where it fits."""
+        return self._moved(shape, 1)
+
+    def cropping(self, shape: Shape) -> list[nn.Module]:
+        """The way back: the middle of what the last layer gives."""
+        return self._moved(shape, -1)
+
+    def _moved(self, shape: Shape, sign: int) -> list[nn.Module]:
+        x, y = (self.width << self.layers) - shape[2], (self.height << self.layers) - shape[1]
+        sides = (sign * (x // 2), sign * (x - x // 2), sign * (y // 2), sign * (y - y // 2))
+        return [nn.ZeroPad2d(sides)] if any(sides) else []
+
+
+def grid_of(shape: Shape, net: str, instead: str) -> Grid:
+    """Stride-2 layers that bring the longer side nearest to 4, and the map they end in; 4x4 for 16, 32, 64, ... pixels.
+
+    Images of other sizes are padded with zeros to a multiple of 2^layers. An error names `net` and `instead`.
+
+    >>> grid_of((1, 64, 64), "encoder=conv", "encoder=mlp")
+    Grid(layers=4, height=4, width=4)
+    >>> grid_of((3, 48, 64), "encoder=conv", "encoder=mlp"), grid_of((1, 28, 28), "encoder=conv", "encoder=mlp")
+    (Grid(layers=4, height=3, width=4), Grid(layers=3, height=4, width=4))
     """
     if len(shape) != 3:
         raise HatchelError(f"{net} needs images (channels, height, width); the data have shape {shape}. Set {instead}")
-    _, height, width = shape
-    side = max(16, 1 << (max(height, width) - 1).bit_length())
-    if (height, width) != (side, side):
-        raise HatchelError(
-            f"{net} needs square images with a side of 16, 32, 64, ...; these are {height}x{width}. "
-            f"Set data.size={side}, or {instead}"
-        )
-    return (side // GRID).bit_length() - 1
+    short, long = sorted(shape[1:])
+    # A strip is not padded beyond the next power of two.
+    layers = max(1, min(round(math.log2(long / GRID)), (short - 1).bit_length()))
+    return Grid.after(layers, shape)
+
+
+def convolvable(shape: Shape) -> bool:
+    """Whether a convolutional net is the choice where none is named: images from 16 pixels."""
+    return len(shape) == 3 and max(shape[1:]) >= 4 * GRID
 
 
 def fitted(channels: tuple[int, ...], layers: int) -> tuple[int, ...]:
-    """`channels` for so many layers, counted from the 4x4 end: small images drop the first, large ones repeat it.
+    """`channels` for so many layers, counted from the grid's end: small images drop the first, large ones repeat it.
 
     >>> fitted((32, 32, 64, 64), 2), fitted((32, 32, 64, 64), 5)
     ((64, 64), (32, 32, 32, 64, 64))
@@ -77,7 +112,13 @@ class Upconv(nn.Module):
     """A transposed convolution; 4x4, stride 2, padding 1 doubles the side. Initialised as torch does."""
 
     def __init__(
-        self, inputs: int, outputs: int, kernel: int = 4, stride: int = 2, padding: int = 1, bias: bool = True
+        self,
+        inputs: int,
+        outputs: int,
+        kernel: int | tuple[int, int] = 4,
+        stride: int = 2,
+        padding: int = 1,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         self.stride, self.padding = stride, padding

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from hatchel.core.spec import Count
 from hatchel.nets.conv import Conv, Deconv
 from hatchel.nets.group import Branches, GroupedConv, branches_of, convolution, image_shape
-from hatchel.nets.layers import GRID, ToShape, Upconv, halvings
+from hatchel.nets.layers import ToShape, Upconv, grid_of
 from hatchel.nets.part import Decoder, Encoded, Encoder, Shape
 from hatchel.nets.router import AttentionRouter, FixedRouter, LinearRouter, PrintedRouter, Router
 
@@ -29,7 +29,7 @@ class Recurd0(Encoder):
     "Size of the fully connected layer; left out: 128 for one channel, 256 for images with colour."
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        halvings(shape, "encoder=recurd0", "encoder=mlp")
+        grid_of(shape, "encoder=recurd0", "encoder=mlp")
         return Conv(hidden=(self.hidden or _hidden(shape),)).build(shape, widths)
 
 
@@ -53,7 +53,7 @@ class Recurd0Decoder(Decoder):
     "The layer that opens the 4x4 map: as Table 10 counts it, or as Table 3 prints it."
 
     def build(self, width: int, shape: Shape) -> nn.Module:
-        halvings(shape, "decoder=recurd0_decoder", "decoder=mlp_decoder")
+        grid = grid_of(shape, "decoder=recurd0_decoder", "decoder=mlp_decoder")
         hidden = self.hidden or _hidden(shape)
         net = Deconv(hidden=(hidden,)).build(width, shape)
         if self.first == "linear":
@@ -61,7 +61,7 @@ class Recurd0Decoder(Decoder):
         assert isinstance(net, nn.Sequential)
         fc, relu, _, relu_of_map, to_map, *upward = net
         assert isinstance(to_map, ToShape)
-        opening = Upconv(hidden, to_map.shape[0], GRID, stride=1, padding=0)
+        opening = Upconv(hidden, to_map.shape[0], (grid.height, grid.width), stride=1, padding=0)
         return nn.Sequential(fc, relu, ToShape((hidden, 1, 1)), opening, relu_of_map, *upward)
 
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count
-from hatchel.nets.layers import GRID, ToRow, ToShape, Upconv, halvings
+from hatchel.nets.layers import GRID, Grid, ToRow, ToShape, Upconv, grid_of
 from hatchel.nets.part import Decoder, Encoded, Encoder, Shape
 
 EXPAND = 2
@@ -55,8 +55,8 @@ class Residual(Encoder):
     "(variables at each point, side) of each group of sites, in the sites' order: latent.maps of latent=nvae."
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        depth = halvings(shape, "encoder=residual", "encoder=mlp")
-        sides = [shape[-1] >> (i + 1) for i in range(depth)]
+        grid = _square(shape, "encoder=residual", "encoder=mlp")
+        sides = [GRID << i for i in reversed(range(grid.layers))]
         if self.maps:
             sites = sum(count * side * side for count, side in self.maps)
             if sites != len(widths) or set(widths) != {2}:
@@ -70,7 +70,9 @@ class Residual(Encoder):
                     raise HatchelError(
                         f"encoder=residual has no side {side} for these images, only {known}. Set latent.sides"
                     )
-        return _ResidualNet(shape[0], self.channels, sides, self.maps, sum(widths))
+        net = _ResidualNet(shape[0], self.channels, sides, self.maps, sum(widths))
+        padding = grid.padding(shape)
+        return nn.Sequential(*padding, net) if padding else net
 
 
 class _ResidualNet(nn.Module):
@@ -115,7 +117,8 @@ class ResidualDecoder(Decoder, kind="residual_decoder"):
     "(channels, side) of the map that the code is, as latent=nvae gives it; left out: a linear layer makes one of 4x4."
 
     def build(self, width: int, shape: Shape) -> nn.Module:
-        halvings(shape, "decoder=residual_decoder", "decoder=mlp_decoder")
+        grid = _square(shape, "decoder=residual_decoder", "decoder=mlp_decoder")
+        whole = GRID << grid.layers
         first: list[nn.Module]
         if self.state is None:
             side = GRID
@@ -127,17 +130,23 @@ class ResidualDecoder(Decoder, kind="residual_decoder"):
                     f"decoder=residual_decoder expects a map of {channels}x{side}x{side} and gets {width} numbers. "
                     "Set decoder.state as latent=nvae has it, or leave it out"
                 )
-            if side > shape[-1] or shape[-1] % side or (shape[-1] // side) & (shape[-1] // side - 1):
+            if side > whole or whole % side:
                 raise HatchelError(
-                    f"decoder=residual_decoder cannot double a side of {side} to {shape[-1]}. Set latent.sides"
+                    f"decoder=residual_decoder cannot double a side of {side} to {whole}. Set latent.sides"
                 )
             first = [ToShape((channels, side, side)), nn.Conv2d(channels, self.channels, 1)]
         layers = _cells(self.channels, side)
-        while 2 * side < shape[-1]:
+        while 2 * side < whole:
             side *= 2
             layers += [Upconv(self.channels, self.channels), nn.SiLU(), *_cells(self.channels, side)]
-        last = Upconv(self.channels, shape[0]) if side < shape[-1] else nn.Conv2d(self.channels, shape[0], 1)
-        return nn.Sequential(*first, *layers, last)
+        last = Upconv(self.channels, shape[0]) if side < whole else nn.Conv2d(self.channels, shape[0], 1)
+        return nn.Sequential(*first, *layers, last, *grid.cropping(shape))
+
+
+def _square(shape: Shape, net: str, instead: str) -> Grid:
+    """4x4, from the next power of two of the longer side, as the sides of latent=nvae's maps are powers of two."""
+    grid_of(shape, net, instead)
+    return Grid(max(4, (max(shape[1:]) - 1).bit_length()) - 2, GRID, GRID)
 
 
 def _cells(channels: int, side: int) -> list[nn.Module]:

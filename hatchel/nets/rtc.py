@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import nn
 
 from hatchel.nets.conv import Conv, upconvolutions
-from hatchel.nets.layers import GRID, ToShape, Upconv, fitted, halvings
+from hatchel.nets.layers import ToShape, Upconv, fitted, grid_of
 from hatchel.nets.part import Decoder, Encoder, Shape
 
 
@@ -20,7 +20,7 @@ class Rtc(Encoder):
     """
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        halvings(shape, "encoder=rtc", "encoder=mlp")
+        grid_of(shape, "encoder=rtc", "encoder=mlp")
         return Conv(channels=(32, 64, 64, 64), hidden=(512,)).build(shape, widths)
 
 
@@ -34,11 +34,12 @@ class RtcDecoder(Decoder):
     """
 
     def build(self, width: int, shape: Shape) -> nn.Module:
-        channels = fitted((32, 32, 64, 64), halvings(shape, "decoder=rtc_decoder", "decoder=mlp_decoder"))
-        grid = [
+        grid = grid_of(shape, "decoder=rtc_decoder", "decoder=mlp_decoder")
+        channels = fitted((32, 32, 64, 64), grid.layers)
+        opening = [
             Upconv(width, 512, kernel=1, stride=1, padding=0),
             nn.ReLU(inplace=True),
-            Upconv(512, channels[-1], kernel=GRID, stride=1, padding=0),
+            Upconv(512, channels[-1], kernel=(grid.height, grid.width), stride=1, padding=0),
             nn.ReLU(inplace=True),
         ]
-        return nn.Sequential(ToShape((width, 1, 1)), *grid, *upconvolutions(channels, shape))
+        return nn.Sequential(ToShape((width, 1, 1)), *opening, *upconvolutions(channels, shape, grid))

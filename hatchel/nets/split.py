@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -11,7 +9,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count
 from hatchel.nets.conv import convolutions
 from hatchel.nets.group import Branches, convolution
-from hatchel.nets.layers import GRID, Headed, fitted, halvings
+from hatchel.nets.layers import Grid, Headed, fitted, grid_of
 from hatchel.nets.part import Encoder, Shape
 
 
@@ -38,9 +36,11 @@ class Split(Encoder):
             raise HatchelError("channels: name at least one, e.g. 32,32,64")
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        layers, _ = convolutions(shape, (*self.channels, self.channels[-1]), "encoder=split")
+        layers, grid = convolutions(shape, (*self.channels, self.channels[-1]), "encoder=split")
         layers.popitem()  # its place is in the branches
-        trunk = (self.channels[-1], 2 * GRID, 2 * GRID)
+        if not layers:
+            raise HatchelError(f"encoder=split needs images from 12 pixels; these have shape {shape}. Set encoder=mlp")
+        trunk = (self.channels[-1], 2 * grid.height, 2 * grid.width)
         head = Branches(trunk, widths, channels=self.branch_channels, hidden=self.hidden)
         return Headed(layers, head)
 
@@ -66,21 +66,20 @@ class Sharing(Encoder):
             raise HatchelError("channels: name at least one, e.g. 32,32,64")
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        depth = halvings(shape, "encoder=sharing", "encoder=mlp")
-        sites = len(widths)
-        side = max(GRID, 1 << math.ceil(math.log2(max(sites, 1)) / 2))
-        depth -= (side // GRID).bit_length() - 1
-        if depth < 1:
-            most = (shape[1] // 2) ** 2
+        grid = grid_of(shape, "encoder=sharing", "encoder=mlp")
+        while grid.places < len(widths) and grid.layers > 1:
+            grid = Grid.after(grid.layers - 1, shape)
+        if grid.places < len(widths):
             raise HatchelError(
-                f"encoder=sharing has places for {most} sites in these images, not {sites}. Set a smaller dim"
+                f"encoder=sharing has places for {grid.places} sites in these images, not {len(widths)}. "
+                "Set a smaller dim"
             )
-        inputs, layers = shape[0], dict[str, nn.Module]()
-        for i, outputs in enumerate(fitted(self.channels, depth - 1) if depth > 1 else (), 1):
-            layers[f"conv{i}"] = convolution(inputs, outputs)
-            inputs = outputs
+        inputs, layers, padding = shape[0], dict[str, nn.Module](), grid.padding(shape)
+        for i, outputs in enumerate(fitted(self.channels, grid.layers - 1) if grid.layers > 1 else (), 1):
+            layers[f"conv{i}"] = nn.Sequential(*padding, *convolution(inputs, outputs))
+            inputs, padding = outputs, []
         last = nn.Conv2d(inputs, max(widths), 4, stride=2, padding=1)
-        return Headed(layers, nn.Sequential(last, _Places(widths)))
+        return Headed(layers, nn.Sequential(*padding, last, _Places(widths)))
 
 
 class _Places(nn.Module):

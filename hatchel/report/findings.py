@@ -30,8 +30,6 @@ class Headline:
     meaning: str
     of: Literal["mean", "coordinates", "coordinates sample"] = "mean"
     """What it is measured on: posterior means; of the real coordinates alone, their means or samples."""
-    factors: int = 0
-    """The fewest factors for which it is defined: with one, no dimension can serve another."""
 
     @property
     def spec(self) -> Metric:
@@ -47,15 +45,12 @@ class Headline:
 HEADLINES = (
     Headline("mig", "MIG", "mig", "gap between the two dimensions that know most about each factor, as a share of it"),
     Headline("sap", "SAP", "sap", "gap between the two dimensions that predict each factor best, in accuracy"),
-    Headline(
-        "dci", "DCI disentanglement", "dci", "how far each dimension serves to predict one factor only", factors=2
-    ),
+    Headline("dci", "DCI disentanglement", "dci", "how far each dimension serves to predict one factor only"),
     Headline(
         "factor_vae_score",
         "FactorVAE score",
         "factor_vae_score",
         "how often the steadiest dimension tells which factor was held fixed",
-        factors=2,
     ),
     Headline(
         "tc_mean",
@@ -142,7 +137,7 @@ def analyse(
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
     for line in HEADLINES:
-        found = _headline(stored, probe, line, bootstrap)
+        found = _headline(stored, line, bootstrap)
         if isinstance(found, Score):
             scores[line.key] = found
         else:
@@ -160,10 +155,8 @@ def level_dimensions(stored: StoredScores, probe: Probe, level: int = 0) -> Dime
     return Dimensions.of(probe, information, variables)
 
 
-def _headline(stored: StoredScores, probe: Probe, line: Headline, bootstrap: int | None) -> Score | str:
+def _headline(stored: StoredScores, line: Headline, bootstrap: int | None) -> Score | str:
     """The score, or why there is none."""
-    if line.factors and probe.values is not None and len(probe.varying) < line.factors:
-        return "it compares factors, and there is only one"
     name: str = line.of
     if name != "mean":
         first = stored.encoded.levels[0]

@@ -16,6 +16,8 @@ from hatchel.core.files import writable_folder, write_text
 from hatchel.core.progress import duration
 from hatchel.core.spec import to_dict
 from hatchel.core.version import __version__
+from hatchel.evaluation.evaluation import items_in_words
+from hatchel.metrics._active_units import collapse
 from hatchel.metrics.score import Score
 from hatchel.report.dimensions import OWN_R2, OWN_SHARE, RIVAL, own_dimensions
 from hatchel.report.findings import HEADLINES, Control, Findings
@@ -47,6 +49,7 @@ def page(found: Findings, controls: Sequence[Control] = (), panels: Sequence[Dra
             "factors": factor_lines(found),
             "controls": found.controls,
             "notes": notes(found),
+            "collapse": collapse(found.encoded.mean, found.encoded.std),
             "variants": list(dict.fromkeys(score.name for score in found.scores.values())),
             "panels": draw_panels(found) if panels is None else panels,
             "config": json.dumps(to_dict(found.run.spec), indent=2),
@@ -196,6 +199,7 @@ def facts(found: Findings) -> dict[str, str]:
         "Training": f"{run.steps:,} of {spec.steps:,} steps, batch {spec.batch_size}, learning rate "
         f"{spec.optimizer.lr:g}, seed {spec.seed}",
         "Time": duration(seconds) if (seconds := training_seconds(run)) else "",
-        "Measured on": f"{found.probe.n:,} items drawn at random (seed {found.probe.seed}), posterior means",
+        "Measured on": f"{found.probe.n:,} items drawn at random (seed {found.probe.seed}), posterior means, "
+        f"{items_in_words(found.stored.settings)}",
     }
     return {name: text for name, text in parts.items() if text}

@@ -23,12 +23,12 @@ STEPS = {SHAPES: 5_000, SPRITES: 10_000}
 CLASSES = {SHAPES: 4, SPRITES: 3}
 """Shapes of each, for methods with a class."""
 MEASURED = metrics(
-    "mig", "sap", "dci",
+    "mig", "sap", {"kind": "sap", "by": "r2"}, "dci", {"kind": "dci", "regressor": "forest_regression"},
     "factor_vae_score", "beta_vae_score", "modularity", "infomec", "irs", "med", "active_units", "disintegration",
-    "pairwise_nmi", "gaussian_tc", "reconstruction", "elbo_terms",
+    "pairwise_nmi", "gaussian_tc", "total_correlation", "reconstruction", "elbo_terms",
 )  # fmt: skip
 """Of the means of the held-out items."""
-BESIDE = metrics("mig", "gaussian_tc", "pairwise_nmi", "elbo_terms", "active_units")
+BESIDE = metrics("mig", "gaussian_tc", "total_correlation", "pairwise_nmi", "elbo_terms", "active_units")
 """Of samples, levels and layers."""
 ON_THE_WAY = metrics("mig", "gaussian_tc", "active_units")
 NETWORK: Mapping[str, Any] = {"encoder": "conv", "decoder": "deconv"}
@@ -77,14 +77,14 @@ def factor_vae(gamma: float, encoder: str = "conv", variant: str = "", **more: A
 def rtc_vae(beta: float, eta: float | None = None, **more: Any) -> Setting:
     """Cheng et al. 2020."""
     variant = f"eta = {eta:g}" if eta else ""
-    own = {**NETWORK, **TEN, "by": SMALL, **more} | ({"eta": eta} if eta else {})
+    own: dict[str, Any] = {**NETWORK, **TEN, "by": SMALL, **more} | ({"eta": eta} if eta else {})
     return cell("RTC-VAE", beta, variant, method="rtc_vae", beta=beta, **own)
 
 
 def dip_vae(which: str, od: float, d: float | None = None, variant: str = "", **more: Any) -> Setting:
     """Kumar et al. 2018, with the weights of Cheng et al. 2020 on the diagonal unless others are given."""
     diagonal = (10 * od if which == "I" else od) if d is None else d
-    own = {"od": od, "d": diagonal, **NETWORK, **TEN, **more}
+    own: dict[str, Any] = {"od": od, "d": diagonal, **NETWORK, **TEN, **more}
     return cell(f"DIP-VAE-{which}", od, variant, method=f"dip_vae_{which.lower()}", **own)
 
 
@@ -119,7 +119,8 @@ def strengths() -> list[Setting]:
     return [
         *(factor_vae(s) for s in (2, 20, 50)), *(rtc_vae(s) for s in (2, 6, 20, 50)), rtc_vae(20, 30),
         rtc_vae(10, 100), rtc_vae(20, 100), factor_vae(6.4),
-        *(dip_vae(w, s) for w in ("I", "II") for s in (6, 50)), *(beta_vae(s) for s in (6, 10, 16)), tcvae(4), tcvae(12),
+        *(dip_vae(which, s) for which in ("I", "II") for s in (6, 50)), *(beta_vae(s) for s in (6, 10, 16)),
+        tcvae(4), tcvae(12),
     ]  # fmt: skip
 
 
@@ -169,10 +170,12 @@ def recursive() -> list[Setting]:
     readings = [
         *(recurd(l2=w, variant="within alone", between="none") for w in (0.02, 0.1, 0.5)),
         recurd(l2=0.02), recurd(l2=0.5), recurd(l2=2.0),
-        recurd(l2=0.1, variant="l1 = 0.1, no KL", l1=0.1, kl=False), recurd(l2=0.1, variant="outputs", between="outputs"),
+        recurd(l2=0.1, variant="l1 = 0.1, no KL", l1=0.1, kl=False),
+        recurd(l2=0.1, variant="outputs", between="outputs"),
     ]  # fmt: skip
     depths = [recurd(0), recurd(2), recurd(2, 0.1)]
-    routers = [recurd(variant=f"{r} router", **{"encoder.router": r}) for r in ("linear", "fixed", "attention")]
+    own: list[dict[str, Any]] = [{"encoder.router": r} for r in ("linear", "fixed", "attention")]
+    routers = [recurd(variant=f"{router['encoder.router']} router", **router) for router in own]
     return [*baselines, *readings, *depths, *routers, *(recurd(variant=f"k = {k}", k=k) for k in (1, 3, 4))]
 
 

@@ -99,7 +99,7 @@ def forecast(tasks: Sequence[Task], store: Store, engine: Engine) -> Forecast:
     left, timed, seconds = 0, 0, 0.0
     for digests in alike.values():
         waiting = sum(store.status(digest) == "waiting" for digest in digests)
-        done = [seconds for d in digests if (seconds := store.seconds(d)) is not None]
+        done = [known for d in digests if (known := store.seconds(d)) is not None]
         left += waiting
         timed += waiting if done else 0
         seconds += waiting * sum(done) / len(done) if done else 0.0

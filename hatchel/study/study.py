@@ -118,9 +118,9 @@ class Study:
                 at, found = published(PUBLISHED / self.name)
                 if scale in (None, at):
                     return found
-            for name in [scale] if scale else ("paper", "laptop"):
-                cases = ((c.labels, c.task.seed, published_record(c.task.digest())) for c in self.tasks(name))
-                if len(found := build(((*head, r) for *head, r in cases if r), self.name, name)):
+            for name in (scale,) if scale else (SCALES[2], SCALES[1]):
+                rows = [(c.labels, c.task.seed, published_record(c.task.digest())) for c in self.tasks(name)]
+                if len(found := build([row for row in rows if row[2]], self.name, name)):
                     return found
         command = f"hatchel study run {self.target} --scale {scale or 'laptop'}"
         raise HatchelError(f"{self.name}: no records in {folder}, and none were published; first: {command}")

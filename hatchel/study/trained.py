@@ -1,15 +1,18 @@
-"""Trained: a run, trained and measured. Agreement: how alike the runs of several seeds are."""
+"""Trained: a run, trained and measured. Grown: one that may go on. Agreement: how alike those of several seeds are."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 from annotated_types import Ge
+from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import exclusive
+from hatchel.core.files import Damaged, exclusive
 from hatchel.core.spec import Count, added
 from hatchel.metrics.metric import Metric
 from hatchel.study.task import Result, Task, Workspace
@@ -64,11 +67,11 @@ class Trained(Task):
     def times(self) -> list[int]:
         """Steps after which it is measured."""
         every = self.run.steps // self.snapshots
-        return [*range(every, self.run.steps - every + 1, every)][: self.snapshots - 1] + [self.run.steps]
+        return [*(every * i for i in range(1, self.snapshots)), self.run.steps]
 
     def trained(self, workspace: Workspace) -> TrainedRun:
         """The run, from where an earlier attempt left it, with a checkpoint at each time that it is measured."""
-        from hatchel.training.checkpoint import checkpoint_of
+        from hatchel.training.checkpoint import checkpoint_of, intact
         from hatchel.training.run import train
 
         spec = self.run.with_fields(seed=self.seed, threads=workspace.threads)
@@ -79,15 +82,19 @@ class Trained(Task):
             # Two tasks may measure one run: the second waits, and finds it trained.
             with exclusive(folder.with_suffix(".lock")):
                 run = self._trained(train, spec, folder)
-            if all(checkpoint_of(folder, step).is_dir() for step in self.times()[:-1]):
-                break  # else it was trained for a task that did not ask for these: once more, in a folder of its own
+            if all(intact(checkpoint_of(folder, step)) for step in self.times()[:-1]):
+                break  # else trained for a task that did not ask for these, or damaged: once more, in its own folder
         return run
 
     def _trained(self, train: Any, spec: RunSpec, folder: Path) -> TrainedRun:
         from hatchel.training.loop import Stopped
 
         try:
-            return train(spec, out=folder, resume=True, progress=False)
+            try:
+                return train(spec, out=folder, resume=True, progress=False)
+            except Damaged as error:
+                print(f"hatchel: {error}; it is trained again from the start", file=sys.stderr)
+                return train(spec, out=folder, force=True, progress=False)
         except Stopped:
             raise  # saved, not failed
         except HatchelError as error:
@@ -113,6 +120,49 @@ class Trained(Task):
         return Evaluation(scores, kept.settings)
 
 
+class Grown(Task):
+    """A run, trained so far and no further yet: the next round goes on with it.
+
+    `explained` is the share of the items' variance that reconstructions keep, `seconds_per_step` the loop's own time;
+    `mig`, where there are labels, is only shown.
+    """
+
+    run: RunSpec
+    """What is trained, for the steps of this round."""
+    items: Count = 3_000
+    """Encoded."""
+
+    def compute(self, workspace: Workspace) -> Result:
+        from hatchel.evaluation.evaluation import encodings, evaluate
+        from hatchel.training.events import read_events
+        from hatchel.training.run import train
+
+        spec = self.run.with_fields(seed=self.seed, threads=workspace.threads)
+        run = train(spec, out=grown_folder(workspace.runs, spec), resume=True, progress=False)
+        found = encodings(run, self.items, seed=0)
+        values = {"explained": explained(run, found.items)}
+        values["seconds_per_step"] = float(np.median([e["seconds_per_step"] for e in read_events(run.folder)]))
+        if run.data.space is not None:
+            values["mig"] = float(evaluate(run, ["mig"], items=self.items, seed=0, bootstrap=0)["mean"]["mig"])
+        return Result(values)
+
+
+def grown_folder(runs: Path, spec: RunSpec) -> Path:
+    """One for all rounds, whatever the number of steps."""
+    return runs / f"{spec.name}-{spec.with_fields(steps=1).digest()}"
+
+
+def explained(run: TrainedRun, items: NDArray[np.int64]) -> float:
+    """1 - squared error of the reconstructions / squared distance from the mean item; for rows, column by column."""
+    data = run.data.images(items)
+    back = run.reconstruct(data).astype(np.float64)
+    wanted = data.astype(np.float64) / (255 if data.dtype == np.uint8 else 1)
+    error, spread = ((wanted - other) ** 2 for other in (back, wanted.mean(axis=0)))
+    if data.ndim == 2:
+        return float(np.mean(1 - error.mean(axis=0) / np.maximum(spread.mean(axis=0), 1e-12)))
+    return float(1 - error.sum() / max(spread.sum(), 1e-12))
+
+
 class Agreement(Task):
     """UDR of each seed's model among the others (Duan et al. 2020): `udr` is their mean, `udr.seed_S` each one's.
 
@@ -135,7 +185,7 @@ class Agreement(Task):
 
         numbers = [run.seed for run in self.trainings()]
         runs = [Trained(seed=number, run=self.run).trained(workspace) for number in numbers]
-        codes = [encodings(run, self.items, seed=0).mean for run in runs]
+        codes = [encodings(run, self.items, seed=0, every=True).mean for run in runs]
         scores = [float(udr(own, [c for j, c in enumerate(codes) if j != i])) for i, own in enumerate(codes)]
         parts = {f"udr.seed_{number}": score for number, score in zip(numbers, scores, strict=True)}
         return Result({"udr": sum(scores) / len(scores), **parts})

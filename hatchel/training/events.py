@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hatchel.core.errors import HatchelError
 from hatchel.core.files import write_text
 from hatchel.objective.evaluator import Samples
 from hatchel.objective.independent import Reading
@@ -31,8 +32,14 @@ class Events:
     def write(self, step: int, values: Mapping[str, float]) -> None:
         """One line; None where a value is not finite, which JSON cannot hold."""
         finite = {k: v if v == v and abs(v) != float("inf") else None for k, v in values.items()}
-        self._file.write(json.dumps({"step": step, **finite}) + "\n")
-        self._file.flush()
+        try:
+            self._file.write(json.dumps({"step": step, **finite}) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise HatchelError(
+                f"{self.path}: cannot be written ({error.strerror}); free space, then: "
+                f"hatchel train {self.path.parent} --resume"
+            ) from None
 
     def close(self) -> None:
         """Let go of the file."""
@@ -40,17 +47,26 @@ class Events:
 
 
 def read_events(folder: Path) -> list[dict[str, Any]]:
-    """All events of a run in order; a line cut short by a kill is left out."""
+    """All events of a run in order; a line that a kill cut short, or that is damaged, is left out."""
+    return [event for event in map(_event, _lines(folder)) if event is not None]
+
+
+def bad_lines(folder: Path) -> int:
+    """How many lines are left out."""
+    return sum(_event(line) is None for line in _lines(folder))
+
+
+def _lines(folder: Path) -> list[bytes]:
     path = folder / "events.jsonl"
-    if not path.exists():
-        return []
-    events: list[dict[str, Any]] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            events.append(json.loads(line))
-        except ValueError:
-            break
-    return events
+    return path.read_bytes().splitlines() if path.exists() else []
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+        return event if isinstance(event["step"], int) else None
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 class Windows:

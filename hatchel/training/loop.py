@@ -23,7 +23,15 @@ from hatchel.core.progress import TrainingBar
 from hatchel.objective.independent import blind_critics
 from hatchel.objective.objective import Loss
 from hatchel.training.callbacks import Watch, tell
-from hatchel.training.checkpoint import Description, checkpoints, metered, restore, save, stored_windows
+from hatchel.training.checkpoint import (
+    Description,
+    checkpoints,
+    remove_after,
+    restore,
+    save,
+    stored_state,
+    stored_windows,
+)
 from hatchel.training.events import Events, Windows, read_events
 from hatchel.training.model import System
 from hatchel.training.order import Batches
@@ -109,12 +117,19 @@ def fit(
     system.to(device=device, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
     optimizer = make_optimizer(system, spec, device)
     start = restore(folder, system, optimizer) if resume and checkpoints(folder) else 0
-    step_of = _stepper(system, spec, device, batches, optimizer)
+    before = stored_state(folder, start) if start else {}
+    scaler = torch.amp.GradScaler(device.type, enabled=spec.precision == "float16")
+    scaler.load_state_dict(before.get("scaler") or scaler.state_dict())
+    step_of = _stepper(system, spec, device, batches, optimizer, scaler)
     first = distributed.rank() == 0
+    place = {"device": device.type, "threads": torch.get_num_threads(), "processes": distributed.world()}
+    if first and resume:
+        remove_after(folder, start)
+        _say_what_changed(folder, before.get("place") or place, place)
     events = Events(folder, start) if first else None
     told = callbacks if first else ()
-    before = metered(folder, start) if start else {}
-    meter, watch = _Meter(before), Watch(spec.stop, before.get("stop", {}))
+    metered = before.get("meter", {})
+    meter, watch = _Meter(metered), Watch(spec.stop, metered.get("stop", {}))
     windows = Windows(system.objective.independent, stored_windows(folder, start) if start else {})
 
     @contextlib.contextmanager
@@ -159,7 +174,8 @@ def fit(
                     bar.advance_to(done)
                 if first and (done % spec.checkpoint_every == 0 or ends or stop()):
                     state = meter.state() | watch.state(), windows.state()
-                    save(folder, done, system, optimizer, *state, spec.keep_checkpoints)
+                    more = {"scaler": scaler.state_dict(), "place": place}
+                    save(folder, done, system, optimizer, *state, spec.keep_checkpoints, more)
                     with aside():
                         tell(told, "on_checkpoint", view(done), done)
                 if ends:
@@ -175,8 +191,20 @@ def fit(
     return done
 
 
+def _say_what_changed(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Sums in another order are rounded otherwise."""
+    other = [f"{name} {before[name]} before, {now[name]} now" for name in now if before.get(name) != now[name]]
+    if other:
+        print(f"hatchel: {folder}: {', '.join(other)}: results may differ in the last digits", file=sys.stderr)
+
+
 def _stepper(
-    system: System, spec: RunSpec, device: torch.device, batches: Batches, optimizer: torch.optim.Adam
+    system: System,
+    spec: RunSpec,
+    device: torch.device,
+    batches: Batches,
+    optimizer: torch.optim.Adam,
+    scaler: torch.amp.GradScaler,
 ) -> Callable[[int], Loss]:
     """step -> loss, having updated the weights."""
     read = batches.data.reader(str(device))
@@ -184,7 +212,6 @@ def _stepper(
         system.model.encoder.compile()
         system.model.decoder.compile()
     module = DistributedDataParallel(system) if distributed.world() > 1 else system
-    scaler = torch.amp.GradScaler(device.type, enabled=spec.precision == "float16")
     dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[spec.precision]
 
     def update() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import writable_folder
+from hatchel.core.files import LOCK, sole_writer, unfinished, writable_folder
 from hatchel.core.spec import from_dict, updated
 from hatchel.core.streams import generator
 from hatchel.data.array import Memory, from_array
@@ -23,7 +24,7 @@ from hatchel.data.source import Source
 from hatchel.latents.likelihoods import Columns
 from hatchel.latents.posterior import Posterior
 from hatchel.training.callbacks import Tracker, checked, ended_early
-from hatchel.training.checkpoint import Description, checkpoints, metered, restore
+from hatchel.training.checkpoint import Description, checkpoints, intact, restore, stored_state
 from hatchel.training.loop import choose_device, fit, processes
 from hatchel.training.model import Model
 from hatchel.training.order import Batches
@@ -238,23 +239,28 @@ def _train(
         return done
     trackers = (*spec.track, *([from_dict(Tracker, "tensorboard")] if spec.tensorboard else []))
     told = [*callbacks, *(tracker.open() for tracker in dict.fromkeys(trackers))]
-    if distributed.rank() == 0:
-        writable_folder(folder)
-        if force:
-            shutil.rmtree(folder / "checkpoints", ignore_errors=True)
-        description.write(folder)
 
     def view(steps: int) -> TrainedRun:
         run = TrainedRun(folder, description, system.model, steps)
         run._data = data  # pyright: ignore[reportPrivateUsage]
         return run
 
-    return view(fit(system, description, batches, folder, resume and not force, progress, view, told))
+    first = distributed.rank() == 0
+    if first:
+        writable_folder(folder)
+    with sole_writer(folder) if first else contextlib.nullcontext():
+        if first:
+            if not (resume or force) and checkpoints(folder):
+                raise HatchelError(f"{folder}: another process has just trained into it; add --resume or --force")
+            if force:
+                shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+            description.write(folder)
+        return view(fit(system, description, batches, folder, resume and not force, progress, view, told))
 
 
 def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -> TrainedRun | None:
     """The finished run in a folder, if there is one; a foreign or unfinished one is refused."""
-    if force or not folder.exists() or not any(folder.iterdir()):
+    if force or not folder.exists() or all(p.name == LOCK or unfinished(p) for p in folder.iterdir()):
         return None
     found = Description.read(folder)
     if found.fingerprint != wanted.fingerprint:
@@ -266,8 +272,14 @@ def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -
             f"(to train that run further: hatchel train {folder} --resume steps=...)"
         )
     steps = int(checkpoints(folder)[0].name.removeprefix("step-")) if checkpoints(folder) else 0
-    if steps >= wanted.spec.steps or (steps and ended_early(metered(folder, steps), wanted.spec.stop)):
-        return TrainedRun.load(folder, wanted.spec.device)
+    early = bool(steps) and ended_early(stored_state(folder, steps).get("meter", {}), wanted.spec.stop)
+    if steps >= wanted.spec.steps or early:
+        if resume and not intact(checkpoints(folder)[0]):
+            return None  # the end is trained again
+        run = TrainedRun.load(folder, wanted.spec.device)
+        steps = run.steps
+        if steps >= wanted.spec.steps or early:
+            return run
     if not resume:
         raise HatchelError(
             f"{folder}: holds an unfinished run ({steps} of {wanted.spec.steps} steps); "

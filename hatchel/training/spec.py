@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import torch
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.memory import fitting_parameters
 from hatchel.core.spec import Count, NonNegative, Positive, Share, Spec, added, in_steps, local
 from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
@@ -19,6 +20,7 @@ from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
 from hatchel.latents.likelihoods import Bernoulli, Columns, Likelihood
 from hatchel.nets.conv import Conv, Deconv
+from hatchel.nets.layers import convolvable
 from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.nets.part import Decoder, Encoder, Shape, feature_shapes
 from hatchel.objective.objective import Objective, Weighted, formula
@@ -142,7 +144,7 @@ class RunSpec(Spec):
     latent: Latent = Diagonal()
     """What a code is made of."""
     encoder: Encoder | None = None
-    """Left out: conv for images of 16, 32, 64, ... pixels, mlp for the rest."""
+    """Left out: conv for images from 16 pixels, mlp for the rest."""
     decoder: Decoder | None = None
     """Left out: the mirror of the encoder's kind."""
     likelihood: Likelihood | None = None
@@ -151,7 +153,7 @@ class RunSpec(Spec):
     """Updates of the model."""
     batch_size: Count = 64
     """Of all processes together."""
-    seed: int = 0
+    seed: Annotated[int, Ge(-(2**63)), Le(2**63 - 1)] = 0
     """Of the initial weights, the order of the data, and all noise."""
     test_share: Share = 0.0
     """The share of the data that is kept out of training."""
@@ -219,11 +221,10 @@ class RunSpec(Spec):
 
     def fit_to_shape(self, shape: Shape, columns: Columns | None = None) -> RunSpec:
         """The same for items of a shape, without the data; `columns` for those of a table."""
-        size = shape[-1]
-        square = len(shape) == 3 and shape[1] == shape[2] and size >= 16 and size & (size - 1) == 0
+        images = convolvable(shape)
         return self.with_fields(
-            encoder=self.encoder or (Conv() if square else Mlp()),
-            decoder=self.decoder or (Deconv() if square else MlpDecoder()),
+            encoder=self.encoder or (Conv() if images else Mlp()),
+            decoder=self.decoder or (Deconv() if images else MlpDecoder()),
             likelihood=self.likelihood or columns or Bernoulli(),
         )
 
@@ -231,10 +232,10 @@ class RunSpec(Spec):
         """Model and objective with their initial weights, which depend on the spec's seed alone."""
         if self.encoder is None or self.decoder is None or self.likelihood is None:
             raise HatchelError("the spec leaves parts open: choose them with spec.fit_to(data) first")
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), fitting_parameters():
             torch.manual_seed(self.seed)
             model = Model(self.encoder, self.latent, self.decoder, self.likelihood, shape)
             features = feature_shapes(model.encoder, shape)
-            factor = (64 / min(64, shape[-1])) ** 2 if len(shape) == 3 else 1.0
+            factor = (64 / min(64, math.sqrt(shape[1] * shape[2]))) ** 2 if len(shape) == 3 else 1.0
             factors = dict.fromkeys(self._rescaled(), factor)
             return System(model, Objective(self.objective, self.latent.layout, features, shape, factors))

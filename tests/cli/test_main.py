@@ -19,6 +19,7 @@ from hatchel.cli.listing import FAMILIES
 from hatchel.cli.main import app
 from hatchel.cli.options import kinds
 from hatchel.core.errors import HatchelError
+from hatchel.core.files import read_json
 from hatchel.core.version import __version__
 from hatchel.data.source import Source
 from hatchel.methods.method import Method
@@ -47,7 +48,7 @@ def test_train_evaluate_and_resume(tmp_path: Path) -> None:
     scores = json.loads(text)
     assert set(scores) == {"version", "settings", "mean", "sample"}
     assert 0 <= scores["mean"]["scores"]["mig"]["value"] <= 1
-    assert json.loads((tmp_path / "run" / "evaluation.json").read_text()) == scores
+    assert read_json(tmp_path / "run" / "evaluation.json") == scores
 
 
 def test_layers_are_scored(tmp_path: Path) -> None:
@@ -240,7 +241,7 @@ def test_epochs_are_passes_over_the_training_items(tmp_path: Path) -> None:
     out = str(tmp_path / "run")  # 64 items, of which 48 are trained on: 3 batches of 16 a pass
     text = hatchel("train", "vae", "data=xy_squares", "batch_size=16", "test_share=0.25", "optimizer.schedule=cosine",
                    "--epochs", "2", "--json", "--quiet", "--out", out)  # fmt: skip
-    found = json.loads(text)
+    found = json.loads(text.splitlines()[0])  # what it says of collapse goes to stderr
     run = TrainedRun.load(out)
     assert (found["steps"], found["last"]["step"], found["digest"]) == (6, 6, run.spec.digest())
     assert run.spec.optimizer.schedule.steps == 6

@@ -8,7 +8,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.spec import from_dict, to_dict
 from hatchel.nets.part import Decoder, Encoded, Encoder, Shape
 
-SHAPES: list[Shape] = [(c, s, s) for s in (16, 32, 64) for c in (1, 3)] + [(7,)]
+SHAPES: list[Shape] = [(c, s, s) for s in (16, 32, 64) for c in (1, 3)] + [(1, 28, 28), (2, 24, 32), (4, 50, 37), (7,)]
 WIDTHS = [(2, 2, 2), (2, 4, 2, 3), (5,)]
 ENCODERS = Encoder.members()
 DECODERS = Decoder.members()
@@ -18,7 +18,7 @@ def fitting(build, shape: Shape) -> nn.Module:
     """The net, or a skip where it says in one line that this shape is not for it."""
     torch.manual_seed(0)
     if len(shape) == 3:
-        return build()  # images of 16, 32 and 64 px fit every net
+        return build()  # images of any size and aspect fit every net
     try:
         return build()
     except HatchelError as error:
@@ -60,22 +60,6 @@ def test_decoders(kind: str, shape: Shape) -> None:
     output = net(items((5,)))
     assert output.shape == (4, *shape)
     assert_gradient_everywhere(net, output)
-
-
-@pytest.mark.parametrize("family, members", [("encoder", ENCODERS), ("decoder", DECODERS)])
-def test_an_error_about_size_names_the_net_and_the_remedy(family: str, members: dict[str, type]) -> None:
-    refused = 0
-    for kind, member in members.items():
-        try:
-            member().build((1, 28, 28), (2, 2)) if family == "encoder" else member().build(4, (1, 28, 28))
-        except HatchelError as error:
-            message = str(error)
-        else:
-            continue
-        assert message.startswith(f"{family}={kind} ")
-        assert "data.size=32" in message
-        refused += 1
-    assert refused >= 4
 
 
 @pytest.mark.parametrize("kind", DECODERS)

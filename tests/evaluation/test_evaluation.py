@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,8 +25,12 @@ from hatchel.evaluation.evaluation import (
 )
 from hatchel.latents.correlated import Correlated, CorrelatedGaussian
 from hatchel.latents.diagonal import Diagonal
+from hatchel.latents.likelihoods import Bernoulli, Gaussian, Likelihood
 from hatchel.methods.resolve import resolve
+from hatchel.metrics import reconstruction
 from hatchel.metrics._aggregate import InformationIsolation
+from hatchel.metrics._mig import MIG
+from hatchel.metrics._reconstruction import Reconstruction
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -97,6 +102,78 @@ def run(tmp_path: Path) -> TrainedRun:
         steps=2, batch_size=8, latent=Diagonal(3), encoder=Mlp((8,)), decoder=MlpDecoder((8,))
     )
     return train(spec, out=tmp_path / "run", progress=False)
+
+
+def held_out(tmp_path: Path, **fields: Any) -> TrainedRun:
+    spec = resolve("beta_vae", XYSquares(size=16, places=8, squares=2)).with_fields(
+        steps=2, batch_size=8, latent=Diagonal(3), encoder=Mlp((8,)), decoder=MlpDecoder((8,)), test_share=0.1
+    )
+    return train(spec.with_fields(**fields), out=tmp_path / "run", progress=False)
+
+
+def test_scores_are_of_held_out_items_where_there_are_any(tmp_path: Path, run: TrainedRun) -> None:
+    held = held_out(tmp_path / "held", seed=3)
+    training, testing = held.data.split(3, 0.1)
+    assert np.array_equal(encodings(held).items, testing)  # 410 of 4,096: fewer than are asked for
+    some = encodings(held, items=100).items
+    assert len(some) == 100
+    assert set(some) <= set(testing)
+    assert set(encodings(held, items=3000, every=True).items) & set(training)
+    interventions = "factor_vae_score,beta_vae_score,irs"
+    found = evaluate(held, interventions, bootstrap=0)
+    assert {s.n for s in found["mean"].values()} == {410}
+    assert found.settings["held_out"] is True
+    assert "on held-out items" in found.table().splitlines()[0]
+    usual = evaluate(run, "mig", bootstrap=0)
+    assert usual.settings["held_out"] is False
+    assert "on the items it was trained on" in usual.table().splitlines()[0]
+
+
+def test_too_few_held_out_items_for_their_factors_still_give_what_needs_none(tmp_path: Path) -> None:
+    few = held_out(tmp_path, data=XYSquares(size=16, places=8), test_share=0.02)  # 1 of 64
+    found = StoredScores(few).measure("mean", [MIG(), Reconstruction()], bootstrap=0)
+    assert "reconstruction" in found
+    assert "every factor takes one value only in these 1 rows" in found.skipped["mig"]
+
+
+def test_without_a_held_out_part_items_are_drawn_as_ever(run: TrainedRun) -> None:
+    expected = np.sort(np.random.default_rng(7).choice(64, 40, replace=False))
+    assert np.array_equal(encodings(run, items=40, seed=7).items, expected)
+
+
+@pytest.mark.parametrize("likelihood", [Bernoulli(), Gaussian(0.5)])
+def test_reconstruction_at_samples_and_at_the_mean(tmp_path: Path, likelihood: Likelihood) -> None:
+    run = held_out(tmp_path, likelihood=likelihood, test_share=0.5)  # 2,048 items: four batches
+    score = evaluate(run, "reconstruction", bootstrap=0)["mean"]["reconstruction"]
+    found, x = encodings(run), run.data.images(encodings(run).items) / np.float32(255)
+    samples, means = run.decode(found.sample).clip(0, 1), run.decode(found.mean).clip(0, 1)
+    parts = dict(score.parts)
+    assert (score.n, score.value) == (2048, parts["at_samples"])
+    assert parts["at_samples"] != parts["at_mean"]
+    if isinstance(likelihood, Bernoulli):
+        at_samples, at_mean = reconstruction(x, samples), reconstruction(x, means)
+        assert parts["at_samples"] == pytest.approx(at_samples.value, rel=1e-5)
+        assert parts["at_mean"] == pytest.approx(at_mean.value, rel=1e-5)
+        assert parts["mse_per_pixel"] == pytest.approx(at_samples.parts["mse_per_pixel"], rel=1e-5)
+        assert parts["mse_per_pixel_at_mean"] == pytest.approx(at_mean.parts["mse_per_pixel"], rel=1e-5)
+        assert (parts["floor"], parts["above_floor"]) == (0, score.value)  # the squares are black and white
+    else:
+        constant = 3 * 256 * math.log(0.5 * math.sqrt(2 * math.pi))
+        assert parts["at_mean"] == pytest.approx(3 * 256 * parts["mse_per_pixel_at_mean"] * 2 + constant, rel=1e-5)
+        assert "floor" not in parts
+
+
+def test_rows_of_a_table_are_reconstructed_in_nats(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    run = train(resolve("vae", XYSquares()), data=rows, out=tmp_path / "run", steps=1, batch_size=8, progress=False)
+    parts = evaluate(run, "reconstruction", bootstrap=0)["mean"]["reconstruction"].parts
+    assert set(parts) == {"at_samples", "at_mean"}
+    found = encodings(run)
+    x = torch.stack([run.data.reader()(torch.tensor([i]))[0] for i in found.items])
+    with torch.inference_mode():
+        means = run.model.decode(torch.from_numpy(found.mean))
+    expected = 0.5 * (x - means).square().sum(1).mean() + 1.5 * math.log(2 * math.pi)
+    assert parts["at_mean"] == pytest.approx(float(expected), rel=1e-5)
 
 
 def no_encoding(run: TrainedRun, monkeypatch: pytest.MonkeyPatch) -> TrainedRun:
@@ -182,11 +259,12 @@ def test_a_damaged_evaluation_is_remade(run: TrainedRun, text: str) -> None:
 
 def test_damaged_codes_are_encoded_again(run: TrainedRun) -> None:
     first = encodings(run)
-    (path,) = run.folder.glob("codes-*")
-    path.write_bytes(path.read_bytes()[:100])
-    again = encodings(run)
-    np.testing.assert_array_equal(first.sample, again.sample)
-    assert path.stat().st_size > 100
+    (path,) = run.folder.glob("codes-*.safetensors")
+    whole = path.read_bytes()
+    for content in (whole[:100], whole[:-9] + bytes([whole[-9] ^ 4]) + whole[-8:]):
+        path.write_bytes(content)
+        np.testing.assert_array_equal(first.sample, encodings(run).sample)
+        assert path.read_bytes() == whole
 
 
 def test_stored_codes_are_those_that_were_encoded(mixed: TrainedRun) -> None:
@@ -210,7 +288,7 @@ def test_a_folder_that_cannot_be_written_is_still_evaluated(
     def refused(path: Path, *_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("hatchel.evaluation.codes.write_bytes", refused)
+    monkeypatch.setattr("hatchel.evaluation.codes.write_summed", refused)
     monkeypatch.setattr("hatchel.evaluation.evaluation.write_json", refused)
     found = evaluate(run, "gaussian_tc,mig", bootstrap=0)
     assert set(found["mean"]) == {"gaussian_tc", "mig"}

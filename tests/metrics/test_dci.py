@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 
 from hatchel.core.errors import HatchelError
 from hatchel.metrics import DCI, Probe, dci, med
@@ -113,6 +113,35 @@ def test_other_regressors_tell_perfect_from_mixed(regressor, grid, noise):
     assert mixed.value < perfect.value - 0.2
     assert perfect.name == f"dci(regressor={regressor})"
     assert dci(rotated, grid, regressor=regressor).value == mixed.value
+
+
+def test_forests_that_regress_ordered_factors_against_scikit_learn(grid, noise):
+    """Written anew from the paper's Sec. 2; as many trees with other seeds, so that the two agree to a hundredth."""
+    codes = grid + 0.7 * noise
+    here = Probe(codes, grid, ordered=[True, False, True])
+    score = DCI(regressor="forest_regression").score(here)
+    importance, errors = np.empty((3, 3)), []
+    for k in range(3):
+        forest = RandomForestClassifier(max_depth=12) if k == 1 else RandomForestRegressor()
+        forest.set_params(n_estimators=10, random_state=99 + k).fit(codes[here.train], grid[here.train, k])
+        importance[:, k] = forest.feature_importances_
+        if k != 1:
+            errors.append(1 - forest.score(codes[here.test], grid[here.test, k]))
+    assert score.matrix == pytest.approx(importance, abs=0.02)
+    shares = importance / importance.sum(axis=1, keepdims=True)
+    own = 1 + (shares * np.log(shares)).sum(axis=1) / np.log(3)
+    assert score.value == pytest.approx(own @ importance.sum(axis=1) / importance.sum(), abs=0.01)
+    columns = 1 + (importance * np.log(importance)).sum(axis=0) / np.log(3)
+    assert score.parts["completeness"] == pytest.approx(columns.mean(), abs=0.01)
+    found = score.parts["informativeness of"]
+    assert [1 - found["factor_0"], 1 - found["factor_2"]] == pytest.approx(errors, abs=0.03)
+
+
+def test_forests_that_regress_find_a_perfect_code(grid):
+    score = dci(grid[:, [2, 0, 1]] * [-4.0, 2.0, 0.5], grid, regressor="forest_regression")
+    parts = [score.parts[k] for k in ("disentanglement", "completeness", "informativeness", "error")]
+    assert parts == pytest.approx([1, 1, 1, 0], abs=1e-6)
+    assert score.name == "dci(regressor=forest_regression)"
 
 
 def test_continuous_factors_are_regressed():

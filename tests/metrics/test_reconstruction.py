@@ -4,6 +4,7 @@ import torch
 
 from hatchel.core.errors import HatchelError
 from hatchel.metrics import Probe, Reconstruction, reconstruction
+from hatchel.metrics.score import Scores
 
 rng = np.random.default_rng(0)
 
@@ -27,6 +28,17 @@ def test_logits_and_other_shapes_are_refused():
         reconstruction(np.ones((2, 3)), np.full((2, 3), 1.5))
     with pytest.raises(HatchelError, match="shapes differ"):
         reconstruction(np.ones((2, 3)), np.ones((2, 4)))
+
+
+def test_the_floor_is_the_entropy_of_the_grey_values():
+    x = np.array([[[0.0, 1.0], [0.5, 0.25]]] * 3)
+    entropy = np.log(2) - 0.25 * np.log(0.25) - 0.75 * np.log(0.75)
+    found = reconstruction(x, np.full_like(x, 0.5)).parts
+    assert found["floor"] == pytest.approx(entropy)
+    assert found["above_floor"] == pytest.approx(4 * np.log(2) - entropy)
+    assert reconstruction(x, x).parts["above_floor"] == 0
+    lines = Scores({"reconstruction": reconstruction(x, x)}, {}).table().splitlines()
+    assert lines[1:] == ["  above the entropy of the pixels  0.0000", "  squared error per pixel  0.0000"]
 
 
 def test_images_of_the_first_rows_only_are_resampled_among_themselves():

@@ -67,6 +67,31 @@ def test_a_continuous_mask_is_per_factor(grid):
     assert mixed.parts["factor_1"] == sap(grid + 0.0, grid).parts["factor_1"]
 
 
+def test_squared_correlation_of_ordered_factors_by_hand():
+    """v = (0, 1, 2, 3): with 2v R² = 1; with (0, 0, 1, 1), cov² / (var var) = 0.5² / (0.25 * 1.25) = 0.8."""
+    values = np.tile([[0], [1], [2], [3]], (30, 1))
+    codes = np.c_[2 * values, np.tile([0, 0, 1, 1], 30)] + 0.0
+    rows = np.arange(120)
+    options = {"by": "r2", "train": rows[:60], "test": rows[60:]}
+    score = sap(codes, values, **options)
+    assert score.matrix[:, 0] == pytest.approx([1, 0.8])
+    assert score.value == pytest.approx(0.2)
+    assert score.name == "sap(by=r2)"
+    assert SAP().digest() == SAP(by="accuracy").digest() != SAP(by="r2").digest()
+    # As squares, of which the mean is 3.5 and the variance 12.25: cov(2v, v²) = 7.5, cov of the steps 1.5.
+    squares = Probe(codes, values, ordered=values**2.0, train=rows[:60], test=rows[60:])
+    expected = [7.5**2 / (5 * 12.25), 1.5**2 / (0.25 * 12.25)]
+    assert SAP(by="r2").score(squares).matrix[:, 0] == pytest.approx(expected)
+
+
+def test_classes_without_an_order_keep_their_accuracy(grid):
+    mixed = sap(grid + 0.0, grid, by="r2", ordered=[True, False, True])
+    assert mixed.parts["factor_0"] == pytest.approx(1, abs=1e-3)
+    assert mixed.parts["factor_1"] == sap(grid + 0.0, grid).parts["factor_1"]
+    with pytest.raises(HatchelError, match="ordered: 2 entries for 3 factors"):
+        sap(grid + 0.0, grid, by="r2", ordered=[True, False])
+
+
 def test_balanced_accuracy_of_a_useless_latent_is_one_over_the_classes():
     rng = np.random.default_rng(0)
     labels = (rng.random((3000, 1)) < 0.1).astype(int)

@@ -57,6 +57,15 @@ def test_the_same_function_as_the_net_written_out() -> None:
     torch.testing.assert_close(net(x).features["hidden1"], y)
 
 
+def test_other_sizes_have_zeros_around_them() -> None:
+    torch.manual_seed(0)
+    whole = Conv().build((3, 32, 32), (2,) * 4)
+    torch.manual_seed(0)
+    other = Conv().build((3, 28, 30), (2,) * 4)
+    x = torch.rand(2, 3, 28, 30)
+    torch.testing.assert_close(other(x).parameters, whole(nn.functional.pad(x, (1, 1, 2, 2))).parameters)
+
+
 def test_no_channels_is_refused_and_the_spec_survives_json() -> None:
     with pytest.raises(HatchelError, match="channels: name at least one"):
         Conv(channels=())

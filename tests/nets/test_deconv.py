@@ -41,8 +41,15 @@ def test_mirrors_the_encoder(side: int) -> None:
     assert kernels(decoder, nn.ConvTranspose2d) == kernels(encoder, nn.Conv2d)[::-1]
 
 
+def test_other_sizes_are_the_middle_of_the_next_larger_image() -> None:
+    whole, middle = Deconv().build(3, (2, 32, 32)), Deconv().build(3, (2, 28, 30))
+    middle.load_state_dict(whole.state_dict())
+    z = torch.randn(5, 3)
+    torch.testing.assert_close(middle(z), whole(z)[:, :, 2:30, 1:31])
+
+
 def test_what_does_not_fit() -> None:
     with pytest.raises(HatchelError, match=r"decoder=deconv .* decoder=mlp_decoder"):
-        Deconv().build(10, (1, 28, 28))
+        Deconv().build(10, (28,))
     with pytest.raises(HatchelError, match="channels: name at least one"):
         Deconv(channels=())

@@ -1,29 +1,46 @@
 import pytest
 import torch
+from torch import nn
 
 from hatchel.core.errors import HatchelError
-from hatchel.nets.layers import ToRow, ToShape, fitted, halvings
+from hatchel.nets.layers import Grid, ToRow, ToShape, fitted, grid_of
+
+
+def grid(*shape: int) -> Grid:
+    return grid_of(shape, "encoder=conv", "encoder=mlp")
 
 
 @pytest.mark.parametrize("side, layers", [(16, 2), (32, 3), (64, 4), (128, 5)])
 def test_each_halving_is_one_layer(side: int, layers: int) -> None:
-    assert halvings((3, side, side), "encoder=conv", "encoder=mlp") == layers
-    assert side / 2**layers == 4
+    assert grid(3, side, side) == (layers, 4, 4)
+    assert grid(3, side, side).padding((3, side, side)) == grid(3, side, side).cropping((3, side, side)) == []
 
 
 @pytest.mark.parametrize(
-    "shape, remedy",
+    "height, width, expected",
     [
-        ((1, 28, 28), "data.size=32, or encoder=mlp"),
-        ((1, 8, 8), "data.size=16"),
-        ((3, 64, 32), "data.size=64"),
-        ((3, 65, 65), "data.size=128"),
-        ((12,), "Set encoder=mlp"),
+        (28, 28, (3, 4, 4)),  # padded to 32x32
+        (48, 64, (4, 3, 4)),
+        (100, 75, (5, 4, 3)),  # 128x96
+        (65, 65, (4, 5, 5)),  # 80x80
+        (8, 8, (1, 4, 4)),
+        (4, 200, (2, 1, 50)),  # a strip: 4 rows are not made 64
+        (1, 1, (1, 1, 1)),
     ],
 )
-def test_what_does_not_fit_is_told_what_to_do(shape: tuple[int, ...], remedy: str) -> None:
-    with pytest.raises(HatchelError, match=remedy):
-        halvings(shape, "encoder=conv", "encoder=mlp")
+def test_other_sizes_are_padded_and_cropped_back(height: int, width: int, expected: tuple[int, ...]) -> None:
+    found = grid(1, height, width)
+    assert found == expected
+    shape, x = (1, height, width), torch.rand(2, 1, height, width)
+    there, back = (nn.Sequential(*way(shape)) for way in (found.padding, found.cropping))
+    assert there(x).shape[2:] == (found.height << found.layers, found.width << found.layers)
+    torch.testing.assert_close(there(x).sum(), x.sum())
+    assert torch.equal(back(there(x)), x)
+
+
+def test_rows_are_told_what_to_do() -> None:
+    with pytest.raises(HatchelError, match=r"encoder=conv needs images .* Set encoder=mlp"):
+        grid(12)
 
 
 @pytest.mark.parametrize(

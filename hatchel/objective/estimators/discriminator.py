@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from hatchel.core.distributed import gather
 from hatchel.core.spec import Count, NonNegative
-from hatchel.nets.layers import GRID, ToRow, fitted, halvings
+from hatchel.nets.layers import ToRow, convolvable, fitted, grid_of
 from hatchel.nets.part import Shape
 from hatchel.objective.estimators.estimator import Critic, CriticModule
 from hatchel.objective.trace import Trace
@@ -91,14 +91,14 @@ class Discriminator(Critic):
         return _Judge(nn.Sequential(*self._layers((width, *self.hidden))))
 
     def build_items(self, shape: Shape) -> CriticModule:
-        side = shape[-1]
-        if len(shape) != 3 or shape[1] != side or side < 4 * GRID or side & (side - 1):
+        if not convolvable(shape):
             return _Judge(nn.Sequential(ToRow(), *self._layers((math.prod(shape), *self.hidden))))
-        channels = (shape[0], *fitted(self.channels, halvings(shape, "discriminator", "hidden alone")))
-        layers: list[nn.Module] = []
+        grid = grid_of(shape, "discriminator", "hidden alone")
+        channels = (shape[0], *fitted(self.channels, grid.layers))
+        layers = grid.padding(shape)
         for inputs, outputs in pairwise(channels):
             layers += [nn.Conv2d(inputs, outputs, 4, stride=2, padding=1), nn.LeakyReLU(self.slope)]
-        return _Judge(nn.Sequential(*layers, ToRow(), *self._layers((channels[-1] * GRID**2, *self.hidden[-1:]))))
+        return _Judge(nn.Sequential(*layers, ToRow(), *self._layers((channels[-1] * grid.places, *self.hidden[-1:]))))
 
     def _layers(self, sizes: tuple[int, ...]) -> list[nn.Module]:
         hidden = [module for i, o in pairwise(sizes) for module in (nn.Linear(i, o), nn.LeakyReLU(self.slope))]

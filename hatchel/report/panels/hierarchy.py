@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from hatchel.evaluation.evaluation import IMAGES
 from hatchel.metrics._dependence import PairwiseNMI
 from hatchel.metrics._mig import MIG
 from hatchel.metrics._reconstruction import Reconstruction
@@ -30,8 +29,8 @@ def levels(found: Findings) -> Drawing | None:
         return None
     measured = measured_levels(found)
     caption = (
-        "Level 0 is the representation that all else on this page is about. Reconstruction: -log p(x|z) of a "
-        f"Bernoulli likelihood in nats per image ({IMAGES} images); information in nats, I(x;z) of the whole "
+        "Level 0 is the representation that all else on this page is about. Reconstruction: -log p(x|z) at "
+        "one z ~ q(z|x) of every item, in nats per item; information in nats, I(x;z) of the whole "
         "code and I(x;z_d) of each dimension in the order of level 0."
     )
     return Drawing({"levels": levels_figure(measured)}, caption)

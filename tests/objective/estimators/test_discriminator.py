@@ -40,4 +40,5 @@ def test_images_are_convolved_and_the_rest_is_not() -> None:
 
     assert convolutions((1, 64, 64)) == [32, 32, 64, 64]
     assert convolutions((3, 16, 16)) == [64, 64]
-    assert convolutions((1, 28, 28)) == convolutions((7,)) == []
+    assert convolutions((1, 28, 28)) == [32, 64, 64]
+    assert convolutions((1, 8, 8)) == convolutions((7,)) == []

@@ -18,7 +18,7 @@ def test_every_level_is_measured_as_the_metrics_do(hierarchy: Findings) -> None:
         assert level.mig.value == mig(codes.mean, hierarchy.probe.values).value
         assert level.mig.interval is not None
         assert level.reconstruction is not None
-        back = hierarchy.run.reconstruct(images, number)
+        back = hierarchy.run.decode(codes.sample, number)
         assert np.isclose(level.reconstruction.value, reconstruction(images / np.float32(255), back).value)
         terms = elbo_terms(codes.mean, codes.std)
         assert np.isclose(level.information, terms.parts["mutual_information"])

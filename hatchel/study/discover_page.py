@@ -1,0 +1,154 @@
+"""The page of a discovery: the directions along which the data vary, how sure that is, and what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from hatchel.core.files import write_json, write_text
+from hatchel.core.progress import duration
+from hatchel.report.findings import Findings, analyse
+from hatchel.report.page import write_report
+from hatchel.report.pictures import mosaic, moved, stops, traversed, typical
+from hatchel.report.style import new_figure, pixels_uri, png, svg
+from hatchel.study.discover import Discovery, Standing
+from hatchel.study.report import rendered
+from hatchel.training.run import TrainedRun
+
+SURE, UNSURE = 0.8, 0.5
+"""Mean rank correlation with the nearest coordinate of each other seed's model: found again, or not."""
+COLUMNS = 5
+"""Of a table, those that a direction moves most."""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One coordinate of the chosen model."""
+
+    name: str
+    information: float
+    """I(x; z_d), in nats."""
+    agreement: float
+    """Mean over the other seeds of the largest rank correlation with one of their coordinates."""
+    follows: str = ""
+    """The factor that it stands for, where there are labels; these were not used."""
+    picture: str = ""
+    moves: str = ""
+    """Of a table, what it does to the columns."""
+
+    @property
+    def sure(self) -> str:
+        """In a word."""
+        return "found by every seed" if self.agreement >= SURE else "unsure" if self.agreement >= UNSURE else "doubtful"
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """What is told at the end."""
+
+    directions: tuple[Direction, ...]
+    chosen: Standing
+    run: Path
+    page: Path
+
+
+def write_discovery(discovery: Discovery) -> Discovered:
+    """Choose the run, measure it, and write discover.html, discover.json and the run's own report."""
+    standings = discovery.plan.rounds[-1]
+    best = standings[0]
+    seed = int(np.argmax(best.agreement))
+    folder = discovery.folder_of(best.label, seed, best.steps)
+    run = TrainedRun.load(folder, step=best.steps, data=discovery.loaded)
+    found = analyse(run, items=3_000, bootstrap=0)
+    seeds = range(len(best.agreement))
+    own, *others = (discovery.codes(best.label, s, best.steps) for s in (seed, *(s for s in seeds if s != seed)))
+    directions = tuple(_directions(found, agreement_by_coordinate(own, others)))
+    write_report(found, folder / "report.html")
+    page = discovery.folder / "discover.html"
+    figure = trade_off(discovery.plan.rounds)
+    labelled = bool(best.mig)
+    write_text(page, rendered("discover.html.j2", {
+        "title": f"What varies in {run.data.name}", "directions": directions, "best": best, "standings": standings,
+        "tried": [s for ranked in reversed(discovery.plan.rounds) for s in ranked], "labelled": labelled,
+        "figure": Markup(svg(figure, "trade")), "run": folder, "report": (folder / "report.html").resolve().as_uri(),
+        "time": duration(discovery.plan.spent), "minutes": discovery.minutes, "sure": SURE,
+        "rows": not found.pictured, "rounds": len(discovery.plan.rounds),
+    }))  # fmt: skip
+    (discovery.folder / "trade-off.png").write_bytes(png(figure))
+    write_json(discovery.folder / "discover.json", {
+        "directions": [{k: v for k, v in vars(d).items() if k != "picture"} for d in directions],
+        "chosen": best.label, "run": str(folder), "seconds": discovery.plan.spent,
+        "rounds": [[vars(s) | {"score": s.score} for s in ranked] for ranked in discovery.plan.rounds],
+    })  # fmt: skip
+    return Discovered(directions, best, folder, page)
+
+
+def agreement_by_coordinate(own: NDArray[Any], others: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+    """(D,): the mean over the others of the largest |rank correlation| with one of their coordinates.
+
+    >>> z = np.random.default_rng(0).normal(size=(500, 2))
+    >>> agreement_by_coordinate(z, [-z[:, ::-1] ** 3]).round(6).tolist()
+    [1.0, 1.0]
+    """
+    from scipy.stats import rankdata
+
+    def ranks(codes: NDArray[Any]) -> NDArray[np.float64]:
+        found = rankdata(codes, axis=0)
+        centred = found - found.mean(axis=0)
+        return centred / np.maximum(np.sqrt((centred**2).sum(axis=0)), 1e-12)
+
+    mine = ranks(own)
+    return np.mean([np.abs(mine.T @ ranks(other)).max(axis=1) for other in others], axis=0)
+
+
+def _directions(found: Findings, agreement: NDArray[np.float64]) -> list[Direction]:
+    dimensions = found.dimensions
+    order = [d for d in dimensions.order.tolist() if d in dimensions.active]
+    images, counts = traversed(found.run, found, len(order)) if found.pictured and order else (None, [])
+    made: list[Direction] = []
+    for row, d in enumerate(order):
+        picture = "" if images is None else pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]]))
+        sure = float(np.mean([agreement[c] for c in dimensions.sites[d].columns]))
+        moves = "" if found.pictured else _moves(found, d)
+        made.append(
+            Direction(
+                dimensions.name(d), float(dimensions.information[d]), sure, dimensions.follows(d) or "", picture, moves
+            )
+        )
+    return made
+
+
+def _moves(found: Findings, d: int) -> str:
+    """What a coordinate does to the columns of a table, from one end of its range to the other."""
+    start = typical(found.encoded.mean, found.dimensions)
+    ends = found.run.decode(moved(start, found.dimensions, d, stops(found.dimensions, d)[[0, -1]]))
+    spread = found.run.data.images(found.encoded.items).std(axis=0)
+    change = (ends[1] - ends[0]) / np.maximum(spread, 1e-12)
+    names = [c.name for c in found.run.data.columns for _ in range(c.width)]
+    largest = np.argsort(-np.abs(change))[:COLUMNS]
+    return ", ".join(f"{names[i]} {change[i]:+.1f} sd" for i in largest if abs(change[i]) > 0.1)
+
+
+def trade_off(rounds: Sequence[Sequence[Standing]]) -> Any:
+    """Agreement against what is explained; the last round large, the chosen one named first."""
+    figure = new_figure(3.2)
+    axes = figure.subplots()
+    for ranked in rounds:
+        last = ranked is rounds[-1]
+        for place, standing in enumerate(ranked):
+            x, y = float(np.mean(standing.explained)), float(np.mean(standing.agreement))
+            chosen = last and place == 0
+            axes.plot(x, y, "o", color="C1" if chosen else "C0", markersize=9 if last else 5, alpha=1 if last else 0.35)
+            if last or ranked is rounds[0]:
+                text = f"{standing.label}{' (chosen)' if chosen else ''}"
+                axes.annotate(text, (x, y), (4, 4), textcoords="offset points", fontsize=7, alpha=1 if last else 0.6)
+    axes.set_xlabel("share of the variance that is reconstructed")
+    axes.set_ylabel("agreement between seeds (UDR)")
+    axes.margins(0.15)
+    return figure
