@@ -23,7 +23,7 @@ def train(
         str,
         typer.Argument(
             help="A method, a YAML/JSON file, or (with --resume) a run's folder.",
-            autocompletion=kinds("hatchel.methods.method:Method"),
+            autocompletion=kinds("hatchel.methods", "Method"),
         ),
     ],
     assignments: Annotated[
@@ -43,7 +43,7 @@ def train(
         list[str] | None,
         typer.Option(
             help="Show the run while it trains: tensorboard, wandb or mlflow.",
-            autocompletion=kinds("hatchel.training.callbacks:Tracker"),
+            autocompletion=kinds("hatchel.report", "Tracker"),
         ),
     ] = None,
     plugin: Plugin = None,

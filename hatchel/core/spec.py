@@ -86,7 +86,7 @@ class Spec:
     def __init_subclass__(cls, *, family: str = "", home: str = "", kind: str = "") -> None:
         super().__init_subclass__()
         dataclasses.dataclass(frozen=True)(cls)
-        cls.kind = kind or _snake(cls.__name__)
+        cls.kind = kind or snake(cls.__name__)
         if family:
             cls.family, cls.home, cls._members = family, home, {}
             FAMILIES[family] = cls
@@ -276,7 +276,8 @@ def _plain(value: Any, depth: int = 0, left: list[int] | None = None) -> Any:
     return value
 
 
-def _snake(name: str) -> str:
+def snake(name: str) -> str:
+    """A class's name as a kind: `BetaVAE` is `beta_vae`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 

@@ -20,6 +20,7 @@ from hatchel.evaluation.evaluation import items_in_words
 from hatchel.metrics._active_units import collapse
 from hatchel.metrics.score import Score
 from hatchel.report.columns import described
+from hatchel.report.dimensions import OWN_R2, OWN_SHARE, RIVAL, own_dimensions
 from hatchel.report.findings import HEADLINES, Control, Findings
 from hatchel.report.panels.panel import DrawnPanel, draw_panels
 from hatchel.training.events import read_events
@@ -39,7 +40,9 @@ def page(found: Findings, controls: Sequence[Control] = (), panels: Sequence[Dra
     return rendered(
         "report.html.j2",
         {
-            "title": f"{found.run.spec.name} on {found.run.data.name}",
+            "title": f"{found.run.spec.title} on {found.run.data.name}",
+            "lead": learned(found),
+            "rule": RULE if found.dimensions.shares is not None else "",
             "formula": found.run.spec.formula(),
             "facts": facts(found),
             "lines": summary(found),
@@ -111,6 +114,34 @@ def summary(found: Findings) -> list[dict[str, Any]]:
             line = {"headline": headline, "cell": NumberText.of(score), "n": score.n, "interval": drawn}
             lines.append(line | {"beside": beside})
     return lines
+
+
+RULE = (
+    f"A factor is in one dimension if that carries {OWN_SHARE:.0%} of its entropy or has R² of {OWN_R2:g}, no other "
+    f"active dimension carries {RIVAL:.0%} of what it does, and it knows no other factor better."
+)
+
+
+def learned(found: Findings) -> str:
+    """What was learned, in a sentence."""
+    dimensions = found.dimensions
+    if dimensions.shares is None:
+        active = f"{len(dimensions.active)} of {len(dimensions.order)} dimensions say something about the input"
+        return f"{active}; which factors they stand for is not known."
+    where = own_dimensions(dimensions, found.fits)
+    own = [f"{factor} ({dimensions.name(d)})" for factor, d in where.items() if d is not None]
+    rest = [factor for factor, d in where.items() if d is None]
+    if not own:
+        return f"None of the {len(where)} factors ({', '.join(rest)}) is in one dimension of its own."
+    count = f"{len(own)} of {len(where)}" if rest else f"All {len(own)}"
+    place = "factors are in one dimension each" if len(own) > 1 else "factors is in one dimension of its own"
+    missing = f"; {_and(rest)} {'is' if len(rest) == 1 else 'are'} not" if rest else ""
+    return f"{count} {place}: {_and(own)}{missing}."
+
+
+def _and(words: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def notes(found: Findings) -> list[str]:

@@ -13,6 +13,7 @@ from hatchel.report.dimensions import RANGE, Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.panels.panel import Drawing, panel
 from hatchel.report.pictures import (
+    ROWS,
     SHOWN,
     Images,
     decoded,
@@ -39,7 +40,7 @@ ROW = Markup(
 )
 
 
-@panel("Reconstructions", place=90, wide=True)
+@panel("Reconstructions", place=2, wide=True)
 def reconstructions(found: Findings) -> Drawing | None:
     """A few items drawn at random; of a table, column by column."""
     if not found.pictured:
@@ -64,7 +65,7 @@ def reconstructions(found: Findings) -> Drawing | None:
     return Drawing({"reconstructions": figure}, caption, body)
 
 
-@panel("Traversals", place=91, wide=True)
+@panel("Traversals", place=1, wide=True)
 def traversals(found: Findings) -> Drawing | None:
     """A row of images for each dimension, the most informative first; of a table, small plots of its columns."""
     if not found.pictured:
@@ -76,7 +77,8 @@ def traversals(found: Findings) -> Drawing | None:
             "probability of each value."
         )
         return Drawing({"traversals": columns.traversals(found)[0]}, caption)
-    images, counts = traversed(found.run, found)
+    active = len(found.dimensions.active)
+    images, counts = traversed(found.run, found, min(ROWS, active or ROWS))
     strips = [
         strip(found.dimensions, d, pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]])))
         for row, d in enumerate(found.dimensions.order[: len(images)].tolist())
@@ -87,6 +89,8 @@ def traversals(found: Findings) -> Drawing | None:
         f"first. The range is that of the data: from the {low} to the {high} quantile of the posterior means. "
         "I = I(x; z_d) in nats."
     )
+    if hidden := len(found.dimensions.order) - len(images):
+        caption += f" Not shown: {hidden} that say{'s' * (hidden == 1)} less."
     figure = rows_figure(images, traversal_labels(found.dimensions, len(images)), counts)
     return Drawing({"traversals": figure}, caption, Markup("\n").join(strips))
 
