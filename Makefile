@@ -43,7 +43,7 @@ test: $(READY_DEV)  ## all tests, warnings as errors, doctests included; TESTS="
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope $(TESTS)
 
 fuzz: $(READY_DEV)  ## CASES=10000 wild arrays for the metrics and a quarter as many wild command lines, new ones every time
-	HATCHEL_FUZZ=$(or $(CASES),10000) $(BIN)/python -m pytest --hypothesis-show-statistics tests/metrics/test_fuzz.py $(TESTS)
+	HATCHEL_FUZZ=$(or $(CASES),10000) $(BIN)/python -m pytest --hypothesis-show-statistics tests/metrics/test_fuzz.py tests/cli/test_fuzz.py $(TESTS)
 
 test-cluster: $(READY_CLUSTER)  ## studies on Ray and on a real Slurm started here (Debian; needs root or sudo, installs both)
 	HATCHEL_TEST_CLUSTER=1 $(BIN)/python -m pytest tests/cluster $(TESTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -59,6 +60,7 @@ def train(
     resume: bool = False,
     force: bool = False,
     progress: bool = True,
+    callbacks: Sequence[object] = (),
     **changes: Any,
 ) -> Run:
     """Train a method: `train("beta_vae", data="dsprites", beta=4, steps=1000)`; or what a RunSpec describes.
@@ -67,12 +69,14 @@ def train(
     `data`: a name, a path, a Source, a Dataset, an array of images (n, H, W, C) or of rows (n, F).
     `out`: the run's folder, by default runs/NAME-DIGEST. A finished run with the same spec is loaded, not trained again
     (`force` starts over); an unfinished one is continued with `resume`.
+    `callbacks`: objects with some of the methods of `hatchel.training.callbacks.Callback`.
     """
     if not isinstance(method, RunSpec):
         named = isinstance(data, str | Path | Source)
         method, changes = resolve(method, data if named else "dsprites", changes), {}
         data = None if named else data
-    return Run.of(train_spec(method, data=data, out=out, resume=resume, force=force, progress=progress, **changes))
+    given: dict[str, Any] = {"out": out, "resume": resume, "force": force, "progress": progress, "callbacks": callbacks}
+    return Run.of(train_spec(method, data=data, **given, **changes))
 
 
 def load(folder: str | Path, device: str = "cpu") -> Run:

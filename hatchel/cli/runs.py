@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from hatchel.cli.options import Plugin, load_plugins
+from hatchel.cli.options import AsJson, Plugin, Quiet, load_plugins
 from hatchel.core.errors import HatchelError
+from hatchel.core.progress import quietly
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
 Items = Annotated[int, typer.Option("--items", "-n", min=10, help="Items of the data that are encoded.")]
@@ -31,8 +34,9 @@ def evaluate(
     ] = None,
     seed: Seed = 0,
     layers: Annotated[bool, typer.Option("--layers", help="Also score the encoder's inner layers.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     plugin: Plugin = None,
+    quiet: Quiet = False,
 ) -> None:
     """Measure a run: every metric on means and samples, with intervals; stored in RUN/evaluation.json.
 
@@ -46,14 +50,16 @@ def evaluate(
     from hatchel.evaluation.evaluation import evaluate as measure
     from hatchel.training.run import TrainedRun
 
-    result = measure(TrainedRun.load(run, "auto"), metrics, items=items, bootstrap=bootstrap, seed=seed, layers=layers)
+    loaded = TrainedRun.load(run, "auto")
+    with quietly(quiet):
+        result = measure(loaded, metrics, items=items, bootstrap=bootstrap, seed=seed, layers=layers)
     if as_json:
         print(result.to_json())
     else:
         print(result.table())
     if not result.is_stored(run):
         raise typer.Exit(2)  # why not has been said
-    if not as_json:
+    if not as_json and not quiet:
         print(f"Stored in {run / 'evaluation.json'}")
 
 
@@ -76,6 +82,7 @@ def report(
     ] = None,
     seed: Seed = 0,
     plugin: Plugin = None,
+    quiet: Quiet = False,
 ) -> None:
     """Write one self-contained HTML page about a run, or one that compares several.
 
@@ -95,15 +102,17 @@ def report(
     loaded = load_runs(runs)
     target = checked_file(out or (runs[0] / "report.html" if len(runs) == 1 else Path("comparison.html")))
     folder = checked_folder(figures) if figures else None
-    if len(loaded) == 1:
-        found = analyse(loaded[0], items=items, seed=seed, bootstrap=bootstrap)
-        animated, panels = {"": found}, draw_panels(found)
-        text = page(found, panels=panels)
-    else:
-        comparison = compare(loaded, items=items, seed=seed, bootstrap=bootstrap, log=print)
-        animated = {f"{g.label} seed {f.run.spec.seed}": f for g in comparison.groups for f in g.members}
-        panels = comparison_panels(comparison)
-        text = comparison_page(comparison, panels)
+    with quietly(quiet):
+        if len(loaded) == 1:
+            found = analyse(loaded[0], items=items, seed=seed, bootstrap=bootstrap)
+            animated, panels = {"": found}, draw_panels(found)
+            text = page(found, panels=panels)
+        else:
+            log: Callable[[str], None] = (lambda line: None) if quiet else print
+            comparison = compare(loaded, items=items, seed=seed, bootstrap=bootstrap, log=log)
+            animated = {f"{g.label} seed {f.run.spec.seed}": f for g in comparison.groups for f in g.members}
+            panels = comparison_panels(comparison)
+            text = comparison_page(comparison, panels)
     write_text(target, text)
     if folder:
         written = write_figures(folder, panels)
@@ -183,6 +192,7 @@ def export(
     level: Annotated[int, typer.Option(min=0, help="Level of a hierarchy of latents, for --onnx.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that holds other things.")] = False,
     plugin: Plugin = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write a run's networks for other programs, each checked by running it and comparing with the run.
 
@@ -212,8 +222,11 @@ def export(
         check_target(loaded, folder, force)
 
     def print_result(noun: str, done: Exported) -> None:
-        files = ", ".join(map(str, done.files))
-        print(f"{noun}: {files} (outputs differ from the run's by at most {done.difference:.1e})")
+        files = list(map(str, done.files))
+        if as_json:
+            print(json.dumps({"format": noun.lower(), "files": files, "difference": done.difference}))
+        else:
+            print(f"{noun}: {', '.join(files)} (outputs differ from the run's by at most {done.difference:.1e})")
 
     if onnx is not None:
         print_result("ONNX", to_onnx.write(loaded, onnx, level, force))

@@ -6,11 +6,23 @@ import sys
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Self, TextIO
 
 PATIENCE = 1.0  # seconds before a bar appears
 EVERY = 60.0  # seconds between two lines where stderr is not a terminal
+_quiet = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def quietly(quiet: bool = True) -> Generator[None]:
+    """No bars inside, if quiet."""
+    token = _quiet.set(quiet)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
 
 
 @contextmanager
@@ -19,7 +31,7 @@ def progress(label: str, total: float | None, done: int = 0) -> Generator[Callab
 
     A label given to `advance` takes the place of the one before.
     """
-    if not sys.stderr.isatty():
+    if _quiet.get() or not sys.stderr.isatty():
         yield lambda amount, label="": None
         return
     from rich.console import Console

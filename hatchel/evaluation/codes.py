@@ -22,11 +22,13 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from torch import Tensor
+from torch.nn import functional as F
 
 from hatchel.core.files import Damaged, beside, check_digest, write_summed
 from hatchel.core.memory import keep_memory
 from hatchel.core.progress import progress
 from hatchel.core.streams import generator
+from hatchel.latents.likelihoods import Bernoulli
 from hatchel.latents.posterior import Posterior
 from hatchel.training.run import TrainedRun
 
@@ -113,6 +115,34 @@ def encodings(
     if store and not has_own_code(run):
         _write(run, names[-1], chosen, raw, inner)
     return Encodings(chosen, tuple(level_codes(level) for level in raw), inner)
+
+
+def reconstruction_errors(run: TrainedRun, found: Encodings, level: int = 0) -> dict[str, NDArray[np.float64]]:
+    """-log p(x|z) of every item, at one z ~ q(z|x) and at its mean; of images also the squared error of E[x|z].
+
+    `floor` is the least a Bernoulli likelihood can give: the entropy of the grey values themselves. (n,) each.
+    """
+    model, codes = run.model, found.levels[level]
+    device, pictured = next(model.parameters()).device, len(run.shape) == 3
+    read, parts = run.data.reader(str(device)), dict[str, list[Tensor]]()
+    with torch.inference_mode(), progress("reconstructing", len(found.items)) as advance:
+        for rows in np.array_split(np.arange(len(found.items)), -(-len(found.items) // 512)):
+            x = read(torch.from_numpy(found.items[rows]))
+            own: dict[str, Tensor] = {}
+            for nats, error, z in (
+                ("at_samples", "mse_per_pixel", codes.sample),
+                ("at_mean", "mse_per_pixel_at_mean", codes.mean),
+            ):
+                output = model.decoder(model.latent.decoder_input(torch.from_numpy(z[rows]).to(device), level))
+                own[nats] = -model.likelihood.log_prob(output, x)
+                if pictured:
+                    own[error] = F.mse_loss(model.likelihood.mean(output), x, reduction="none").mean((1, 2, 3))
+            if pictured and isinstance(run.spec.likelihood, Bernoulli):
+                own["floor"] = F.binary_cross_entropy(x, x, reduction="none").sum((1, 2, 3))
+            for name, values in own.items():
+                parts.setdefault(name, []).append(values)
+            advance(len(rows))
+    return {name: torch.cat(values).double().cpu().numpy() for name, values in parts.items()}
 
 
 def weights_digest(run: TrainedRun) -> str:

@@ -166,9 +166,7 @@ class Fit:
 
 def factor_grid(factor: Factor) -> Float:
     """What the indices of a factor stand for: its values, or for words and classes the indices themselves."""
-    if factor.kind == "discrete":
-        return np.arange(factor.size, dtype=np.float64)
-    return np.array(factor.values, dtype=np.float64)
+    return np.arange(factor.size, dtype=np.float64) if factor.kind == "discrete" else factor.numbers
 
 
 def factor_values(probe: Probe, space: FactorSpace, k: int) -> Float:

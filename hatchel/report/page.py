@@ -16,6 +16,7 @@ from hatchel.core.files import writable_folder, write_text
 from hatchel.core.progress import duration
 from hatchel.core.spec import to_dict
 from hatchel.core.version import __version__
+from hatchel.evaluation.evaluation import items_in_words
 from hatchel.metrics._active_units import collapse
 from hatchel.metrics.score import Score
 from hatchel.report.findings import HEADLINES, Control, Findings
@@ -167,6 +168,7 @@ def facts(found: Findings) -> dict[str, str]:
         "Training": f"{run.steps:,} of {spec.steps:,} steps, batch {spec.batch_size}, learning rate "
         f"{spec.optimizer.lr:g}, seed {spec.seed}",
         "Time": duration(seconds) if (seconds := training_seconds(run)) else "",
-        "Measured on": f"{found.probe.n:,} items drawn at random (seed {found.probe.seed}), posterior means",
+        "Measured on": f"{found.probe.n:,} items drawn at random (seed {found.probe.seed}), posterior means, "
+        f"{items_in_words(found.stored.settings)}",
     }
     return {name: text for name, text in parts.items() if text}

@@ -147,11 +147,6 @@ def stored_state(folder: Path, step: int) -> dict[str, Any]:
     return cast(dict[str, Any], read_json(checkpoint_of(folder, step) / "state.json"))
 
 
-def metered(folder: Path, step: int) -> dict[str, Any]:
-    """What the checkpoint of a step has of the meter; nothing in those written before there was one."""
-    return stored_state(folder, step).get("meter", {})
-
-
 def stored_windows(folder: Path, step: int) -> dict[str, Tensor]:
     """The recent samples of each critic that the checkpoint of a step has; nothing in those of 0.1."""
     path = checkpoint_of(folder, step) / WINDOWS

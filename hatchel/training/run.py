@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,7 +23,8 @@ from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
 from hatchel.latents.likelihoods import Columns
 from hatchel.latents.posterior import Posterior
-from hatchel.training.checkpoint import Description, checkpoints, intact, restore
+from hatchel.training.callbacks import Tracker, checked, ended_early
+from hatchel.training.checkpoint import Description, checkpoints, intact, restore, stored_state
 from hatchel.training.loop import choose_device, fit, processes
 from hatchel.training.model import Model
 from hatchel.training.order import Batches
@@ -179,6 +180,7 @@ def train(
     resume: bool = False,
     force: bool = False,
     progress: bool = True,
+    callbacks: Sequence[object] = (),
     **fields: Any,
 ) -> TrainedRun:
     """Train what a spec describes; other fields of the spec can be given by name: `steps=1000, seed=1`.
@@ -186,7 +188,9 @@ def train(
     `data`: a name, a path, a Source, a Dataset, or an array of images (n, H, W, C) or rows (n, F).
     `out`: the run's folder, by default runs/NAME-DIGEST. A finished run with the same spec is loaded, not trained again
     (`force` starts over); an unfinished one is continued with `resume`.
+    `callbacks` are told of the run while it trains: see `hatchel.training.callbacks.Callback`.
     """
+    told = checked(callbacks)
     held = from_array(data) if isinstance(data, np.ndarray) else data if isinstance(data, Dataset) else None
     if held is not None:
         spec = spec.with_fields(data=Memory(held.fingerprint))
@@ -197,26 +201,50 @@ def train(
     spec = spec.fit_to(loaded)
     folder = Path(out) if out is not None else Path("runs") / f"{spec.name}-{spec.digest()}"
     with processes(choose_device(spec.device)):
-        return _train(spec, loaded, folder, resume, force, progress)
+        return _train(spec, loaded, folder, resume, force, progress, told)
 
 
-def resume_run(folder: str | Path, *, progress: bool = True, changes: dict[str, Any] | None = None) -> TrainedRun:
+def resume_run(
+    folder: str | Path,
+    *,
+    progress: bool = True,
+    changes: dict[str, Any] | None = None,
+    callbacks: Sequence[object] = (),
+) -> TrainedRun:
     """Continue the run in a folder from its last checkpoint; `changes` may raise `steps`, which starts no new run."""
     description = Description.read(Path(folder))
     spec = updated(description.spec, changes or {})
-    return train(spec, out=folder, resume=True, progress=progress)
+    return train(spec, out=folder, resume=True, progress=progress, callbacks=callbacks)
 
 
-def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool, progress: bool) -> TrainedRun:
+def _train(
+    spec: RunSpec,
+    data: Dataset,
+    folder: Path,
+    resume: bool,
+    force: bool,
+    progress: bool,
+    callbacks: Sequence[object],
+) -> TrainedRun:
     items = data.split(spec.seed, spec.test_share)[0] if spec.test_share else np.arange(len(data))
     description = Description(spec, data.shape, len(items), data.fingerprint)
     # Before anything is written: a spec that does not fit is refused here.
     system = spec.build(data.shape)
     batches = Batches(spec, data, torch.from_numpy(items), system.objective.needs)
+    if refusal := spec.stop.refusal(spec, data) if spec.stop else "":
+        raise HatchelError(refusal)
     done = existing_run(folder, description, resume, force)
     distributed.wait()  # or a slow process finds what the first has already written, and refuses it
     if done is not None:
         return done
+    trackers = (*spec.track, *([from_dict(Tracker, "tensorboard")] if spec.tensorboard else []))
+    told = [*callbacks, *(tracker.open() for tracker in dict.fromkeys(trackers))]
+
+    def view(steps: int) -> TrainedRun:
+        run = TrainedRun(folder, description, system.model, steps)
+        run._data = data  # pyright: ignore[reportPrivateUsage]
+        return run
+
     first = distributed.rank() == 0
     if first:
         writable_folder(folder)
@@ -227,10 +255,7 @@ def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool
             if force:
                 shutil.rmtree(folder / "checkpoints", ignore_errors=True)
             description.write(folder)
-        fit(system, description, batches, folder, resume and not force, progress)
-    run = TrainedRun(folder, description, system.model, spec.steps)
-    run._data = data  # pyright: ignore[reportPrivateUsage]
-    return run
+        return view(fit(system, description, batches, folder, resume and not force, progress, view, told))
 
 
 def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -> TrainedRun | None:
@@ -247,12 +272,13 @@ def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -
             f"(to train that run further: hatchel train {folder} --resume steps=...)"
         )
     steps = int(checkpoints(folder)[0].name.removeprefix("step-")) if checkpoints(folder) else 0
-    if steps >= wanted.spec.steps:
+    early = bool(steps) and ended_early(stored_state(folder, steps).get("meter", {}), wanted.spec.stop)
+    if steps >= wanted.spec.steps or early:
         if resume and not intact(checkpoints(folder)[0]):
             return None  # the end is trained again
         run = TrainedRun.load(folder, wanted.spec.device)
         steps = run.steps
-        if steps >= wanted.spec.steps:
+        if steps >= wanted.spec.steps or early:
             return run
     if not resume:
         raise HatchelError(

@@ -29,6 +29,8 @@ from hatchel.latents.likelihoods import Bernoulli, Gaussian, Likelihood
 from hatchel.methods.resolve import resolve
 from hatchel.metrics import reconstruction
 from hatchel.metrics._aggregate import InformationIsolation
+from hatchel.metrics._mig import MIG
+from hatchel.metrics._reconstruction import Reconstruction
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -125,6 +127,13 @@ def test_scores_are_of_held_out_items_where_there_are_any(tmp_path: Path, run: T
     usual = evaluate(run, "mig", bootstrap=0)
     assert usual.settings["held_out"] is False
     assert "on the items it was trained on" in usual.table().splitlines()[0]
+
+
+def test_too_few_held_out_items_for_their_factors_still_give_what_needs_none(tmp_path: Path) -> None:
+    few = held_out(tmp_path, data=XYSquares(size=16, places=8), test_share=0.02)  # 1 of 64
+    found = StoredScores(few).measure("mean", [MIG(), Reconstruction()], bootstrap=0)
+    assert "reconstruction" in found
+    assert "every factor takes one value only in these 1 rows" in found.skipped["mig"]
 
 
 def test_without_a_held_out_part_items_are_drawn_as_ever(run: TrainedRun) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
+from hatchel.metrics._reconstruction import Reconstruction
+from hatchel.metrics.score import PARTS
 from hatchel.report.dimensions import RANGE, Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.panels.panel import Drawing, panel
@@ -46,9 +48,12 @@ def reconstructions(found: Findings) -> Drawing | None:
     alt = "A row of original images above " + ("the row" if levels == 1 else "rows") + " of their reconstructions"
     body = IMAGE.format(pixels_uri(mosaic(images)), alt)
     figure = rows_figure(images, reconstruction_labels(levels))
-    return Drawing(
-        {"reconstructions": figure}, f"Above: items drawn at random. Below: the same through {way} and back.", body
-    )
+    caption = f"Above: items drawn at random. Below: the same through {way} and back."
+    score = found.stored.measure("mean", [Reconstruction()], bootstrap=0).get("reconstruction")
+    if score is not None:
+        parts = (f"{words} {score.parts[name]:.4g}" for name, words in PARTS.items() if name in score.parts)
+        caption += f" Reconstruction of all {score.n:,}, in nats per image: {', '.join(parts)}."
+    return Drawing({"reconstructions": figure}, caption, body)
 
 
 @panel("Traversals", place=91, wide=True)
