@@ -99,7 +99,7 @@ class Evaluation(dict[str, Scores]):
         try:
             kept = Evaluation.load(folder)
         except HatchelError:
-            return False
+            return not any(self.values())
         return kept.settings == self.settings and all(set(s) <= set(kept.get(n, ())) for n, s in self.items())
 
     @property
