@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import ipaddress
 import secrets
 import socket
 from collections.abc import Callable
@@ -63,7 +64,9 @@ class Scatter(Asked):
     columns: Annotated[list[Number], Field(min_length=1, max_length=3)]
 
 
-def application(session: Session, *, host: str = "127.0.0.1", token: str | None = None) -> Application:
+def application(
+    session: Session, *, host: str = "127.0.0.1", token: str | None = None, framed: bool = False
+) -> Application:
     """The application behind its checks. The models run in one thread of their own, so that it always answers."""
     pool = ThreadPoolExecutor(1, thread_name_prefix="explorer", initializer=_one_thread)
     app = FastAPI(title="Hatchel explorer", docs_url=None, redoc_url=None, openapi_url=None)
@@ -119,7 +122,7 @@ def application(session: Session, *, host: str = "127.0.0.1", token: str | None 
     async def picture(asked: Pick) -> Response:  # pyright: ignore[reportUnusedFunction]
         return _items(await work(lambda: session.picture(asked.item)))
 
-    return Secured(app, host=host, token=token, limit=LIMIT)
+    return Secured(app, host=host, token=token, limit=LIMIT, framed=framed)
 
 
 def _serve_asset(app: FastAPI, name: str, kind: str) -> None:
@@ -150,11 +153,16 @@ class Listening:
     listener: socket.socket
 
     @classmethod
-    def on(cls, session: Session, *, host: str = "127.0.0.1", port: int | None = None) -> Listening:
-        """On a host and port, with a new token, which is part of the address: other users of a machine reach it too."""
-        token = secrets.token_urlsafe(24)
+    def on(
+        cls, session: Session, *, host: str = "127.0.0.1", port: int | None = None, framed: bool = False
+    ) -> Listening:
+        """On a host and port, with a new token, which is part of the address: other users of a machine reach it too.
+
+        `framed`: a notebook on this machine may show the page inside itself, where browsers keep no cookie: no token.
+        """
+        token = None if framed and is_loopback(host) else secrets.token_urlsafe(24)
         listener = listen(host, port)
-        app = application(session, host=host, token=token)
+        app = application(session, host=host, token=token, framed=framed)
         config = uvicorn.Config(
             app, http=Patient, log_level="error", access_log=False, server_header=False, lifespan="off", ws="none"
         )
@@ -164,6 +172,18 @@ class Listening:
         """Serve until interrupted, or until `server.should_exit`."""
         with self.listener:
             self.server.run(sockets=[self.listener])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a host.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0"), is_loopback("example.org")
+    (True, True, False, False)
+    """
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def address(host: str, port: int, token: str | None) -> str:

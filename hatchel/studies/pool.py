@@ -25,7 +25,8 @@ CLASSES = {SHAPES: 4, SPRITES: 3}
 MEASURED = metrics(
     "mig", "sap", {"kind": "sap", "by": "r2"}, "dci", {"kind": "dci", "regressor": "forest_regression"},
     "factor_vae_score", "beta_vae_score", "modularity", "infomec", "irs", "med", "active_units", "disintegration",
-    "pairwise_nmi", "gaussian_tc", "total_correlation", "reconstruction", "elbo_terms",
+    "pairwise_nmi", "gaussian_tc", "total_correlation", "information_isolation",
+    "reconstruction", "elbo_terms",
 )  # fmt: skip
 """Of the means of the held-out items."""
 BESIDE = metrics("mig", "gaussian_tc", "total_correlation", "pairwise_nmi", "elbo_terms", "active_units")
