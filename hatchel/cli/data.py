@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Data sets: list, get, verify, show.", no_args_is_help=True)
 
-KINDS = kinds("hatchel.data.source:Source")
+KINDS = kinds("hatchel.data", "Source")
 Name = Annotated[str, typer.Argument(help="A kind from `hatchel data list`.", autocompletion=KINDS)]
 NameOrPath = Annotated[
     str,

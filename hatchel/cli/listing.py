@@ -108,7 +108,7 @@ def describe(family: str) -> list[dict[str, Any]]:
 def show(
     target: Annotated[
         str,
-        typer.Argument(help="A method, or a YAML/JSON file.", autocompletion=kinds("hatchel.methods.method:Method")),
+        typer.Argument(help="A method, or a YAML/JSON file.", autocompletion=kinds("hatchel.methods", "Method")),
     ],
     assignments: Annotated[
         list[str] | None, typer.Argument(help="Fields to change, as key=value.", metavar="[KEY=VALUE]...")

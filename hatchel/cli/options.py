@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -30,12 +31,22 @@ STUDIES = Path("studies")
 """The default store."""
 
 
-def kinds(place: str) -> Callable[[str], list[str]]:
-    """For the shell's completion: the members of a family, `module:Class`."""
+def kinds(home: str, root: str) -> Callable[[str], list[str]]:
+    """For the shell's completion: the built-in members of a family, read from its source, since torch takes seconds."""
 
     def complete(incomplete: str) -> list[str]:
-        module, name = place.split(":")
-        return [kind for kind in getattr(import_module(module), name).members() if kind.startswith(incomplete)]
+        from hatchel.core.spec import snake
+
+        found = find_spec(home)
+        assert found is not None
+        files = [p for place in found.submodule_search_locations or () for p in Path(place).glob("*.py")]
+        text = "\n".join(p.read_text(encoding="utf-8") for p in files or [Path(found.origin or "")])
+        heads = re.findall(r'^class (\w+)\((\w+)(, ABC)?(?:.*kind="(\w+)")?', text, re.MULTILINE)
+        below = {root}
+        for _ in range(3):  # a member may have parents of its own
+            below |= {name for name, parent, *_ in heads if parent in below}
+        named = [kind or snake(name) for name, _, abstract, kind in heads if name in below - {root} and not abstract]
+        return sorted(kind for kind in named if kind.startswith(incomplete))
 
     return complete
 

@@ -15,6 +15,10 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.progress import quietly
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
+Data = Annotated[
+    str | None,
+    typer.Option("--data", help="Where the run's data are now, or other data of the same form; by default as trained."),
+]
 Items = Annotated[int, typer.Option("--items", "-n", min=10, help="Items of the data that are encoded.")]
 Seed = Annotated[int, typer.Option(help="Random seed of the items drawn and of every classifier.")]
 FOLDER = "FOLDER"
@@ -34,6 +38,7 @@ def evaluate(
     ] = None,
     seed: Seed = 0,
     layers: Annotated[bool, typer.Option("--layers", help="Also score the encoder's inner layers.")] = False,
+    data: Data = None,
     as_json: AsJson = False,
     plugin: Plugin = None,
     quiet: Quiet = False,
@@ -50,7 +55,7 @@ def evaluate(
     from hatchel.evaluation.evaluation import evaluate as measure
     from hatchel.training.run import TrainedRun
 
-    loaded = TrainedRun.load(run, "auto")
+    loaded = TrainedRun.load(run, "auto", data=data)
     with quietly(quiet):
         result = measure(loaded, metrics, items=items, bootstrap=bootstrap, seed=seed, layers=layers)
     if as_json:
@@ -80,6 +85,7 @@ def report(
         int | None,
         typer.Option(min=0, help="Replicates at most for 95 % intervals; 0: none; by default those that are stored."),
     ] = None,
+    data: Data = None,
     seed: Seed = 0,
     plugin: Plugin = None,
     quiet: Quiet = False,
@@ -99,7 +105,7 @@ def report(
     from hatchel.study.comparison import compare, load_runs
     from hatchel.study.comparison_page import comparison_page, comparison_panels
 
-    loaded = load_runs(runs)
+    loaded = load_runs(runs, data)
     target = checked_file(out or (runs[0] / "report.html" if len(runs) == 1 else Path("comparison.html")))
     folder = checked_folder(figures) if figures else None
     with quietly(quiet):
@@ -139,6 +145,7 @@ def explore(
     ] = None,
     items: Items = 15_000,
     seed: Seed = 0,
+    data: Data = None,
     browse: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     plugin: Plugin = None,
 ) -> None:
@@ -152,7 +159,7 @@ def explore(
     from hatchel.explorer.session import Session
     from hatchel.training.run import TrainedRun
 
-    runs = [TrainedRun.load(folder) for folder in (run, other) if folder is not None]
+    runs = [TrainedRun.load(folder, data=data) for folder in (run, other) if folder is not None]
     if static is not None:
         from hatchel.explorer.page import check_folder, write_static
         from hatchel.explorer.runtime import runtime as browser_runtime
@@ -189,6 +196,7 @@ def export(
     push: Annotated[
         str | None, typer.Option(metavar="NAME", help="Also upload the --hub folder, as ME/MODEL; private if new.")
     ] = None,
+    data: Data = None,
     level: Annotated[int, typer.Option(min=0, help="Level of a hierarchy of latents, for --onnx.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that holds other things.")] = False,
     plugin: Plugin = None,
@@ -214,7 +222,7 @@ def export(
     from hatchel.export.folder import Exported, check_target
     from hatchel.training.run import TrainedRun
 
-    loaded = TrainedRun.load(run)
+    loaded = TrainedRun.load(run, data=data)
     # Before any work is done.
     if push is not None:
         to_hub.hub_library()

@@ -23,7 +23,7 @@ def train(
         str,
         typer.Argument(
             help="A method, a YAML/JSON file, or (with --resume) a run's folder.",
-            autocompletion=kinds("hatchel.methods.method:Method"),
+            autocompletion=kinds("hatchel.methods", "Method"),
         ),
     ],
     assignments: Annotated[
@@ -33,6 +33,9 @@ def train(
     out: Annotated[Path | None, typer.Option(help="The run's folder; by default runs/NAME-DIGEST.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Start over where a run already exists.")] = False,
+    data: Annotated[
+        str | None, typer.Option("--data", help="With --resume: where the run's data are now; else as data=...")
+    ] = None,
     epochs: Annotated[
         float | None, typer.Option(help="Passes over the data, in place of steps=...", show_default=False)
     ] = None,
@@ -40,7 +43,7 @@ def train(
         list[str] | None,
         typer.Option(
             help="Show the run while it trains: tensorboard, wandb or mlflow.",
-            autocompletion=kinds("hatchel.training.callbacks:Tracker"),
+            autocompletion=kinds("hatchel.report", "Tracker"),
         ),
     ] = None,
     plugin: Plugin = None,
@@ -69,8 +72,9 @@ def train(
     if resume and (Path(target) / "config.json").is_file():
         if epochs is not None:
             raise HatchelError("--epochs: a run that is resumed is trained further by steps=..., such as steps=40000")
-        made = runs.resume_run(target, progress=not quiet, changes=parse(given))
+        made = runs.resume_run(target, data=data, progress=not quiet, changes=parse(given))
     else:
+        given = [*([f"data={data}"] if data else ()), *given]
         if epochs is not None:
             given.append(f"steps={_steps(read_spec(target, given), epochs, given)}")
         made = runs.train(read_spec(target, given), out=out, resume=resume, force=force, progress=not quiet)

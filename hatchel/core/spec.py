@@ -86,7 +86,7 @@ class Spec:
     def __init_subclass__(cls, *, family: str = "", home: str = "", kind: str = "") -> None:
         super().__init_subclass__()
         dataclasses.dataclass(frozen=True)(cls)
-        cls.kind = kind or _snake(cls.__name__)
+        cls.kind = kind or snake(cls.__name__)
         if family:
             cls.family, cls.home, cls._members = family, home, {}
             FAMILIES[family] = cls
@@ -176,7 +176,10 @@ def from_dict(cls: type[S], data: Any, path: str = "") -> S:
     if cls.family:
         if "kind" not in body and inspect.isabstract(cls):
             raise HatchelError(f"{_place(path)}a {cls.family} needs a 'kind'. Known: {', '.join(cls.members())}")
-        cls = _member(cls, str(body.pop("kind", cls.kind)), path)
+        kind = str(body.pop("kind", cls.kind))
+        whole = None if kind in cls.members() else _meant(cls, kind)  # `data=./photos data.size=32`
+        cls = _member(cls, kind if whole is None else whole.kind, path)
+        body = {**(vars(whole) if whole is not None else {}), **body}
     hints = _hints(cls)
     names = [f.name for f in dataclasses.fields(cls)]
     for key in body:
@@ -273,7 +276,8 @@ def _plain(value: Any, depth: int = 0, left: list[int] | None = None) -> Any:
     return value
 
 
-def _snake(name: str) -> str:
+def snake(name: str) -> str:
+    """A class's name as a kind: `BetaVAE` is `beta_vae`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
@@ -297,6 +301,15 @@ def _import_home(home: str) -> None:
     from hatchel.core.plugins import load_installed
 
     load_installed()
+
+
+def _meant(cls: type[S], text: str) -> S | None:
+    """What a text that is no kind stands for, if it does for anything."""
+    try:
+        found = cls.coerce(text)
+    except HatchelError:
+        return None
+    return found if isinstance(found, cls) else None
 
 
 def _member(cls: type[Spec], kind: str, path: str) -> type[Any]:

@@ -77,6 +77,23 @@ class Evaluation(dict[str, Scores]):
         except (KeyError, TypeError, ValueError, AttributeError):
             raise HatchelError(f"{path}: was not written by `hatchel evaluate`; run it again") from None
 
+    def __missing__(self, name: str) -> Score:
+        """`e["mig"]`: a score of the posterior means, by its name."""
+        means = self.get("mean") or Scores({}, {})
+        if name in means:
+            return means[name]
+        reason = means.skipped.get(name) or f"there are the representations {', '.join(self)} and the scores "
+        raise KeyError(f"{name}: {reason}{'' if name in means.skipped else ', '.join(means)}")
+
+    def to_pandas(self) -> Any:
+        """One row per representation and score: value, interval, sample size, seed."""
+        import pandas  # slow to import
+
+        return pandas.concat({name: s.to_pandas() for name, s in self.items()}, names=["representation"])
+
+    def _repr_html_(self) -> str:
+        return self.to_pandas().to_html(float_format="{:.3f}".format, na_rep="")
+
     def is_stored(self, folder: Path) -> bool:
         """Whether all of its scores are in a run's folder."""
         try:

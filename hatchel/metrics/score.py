@@ -125,7 +125,10 @@ class Scores(dict[str, Score]):
             }
             for s in self.values()
         ]  # fmt: skip
-        return pandas.DataFrame(rows).set_index("metric")
+        return pandas.DataFrame(rows, columns=["metric", "value", "low", "high", "n", "seed"]).set_index("metric")
+
+    def _repr_html_(self) -> str:
+        return self.to_pandas().to_html(float_format="{:.3f}".format, na_rep="")
 
     @property
     def reasons(self) -> dict[str, list[str]]:

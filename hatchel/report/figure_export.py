@@ -18,7 +18,7 @@ from hatchel.metrics.information import Float
 from hatchel.report.findings import HEADLINES, Control, Findings
 from hatchel.report.panels.panel import DrawnPanel
 from hatchel.report.panels.scores import show_scores
-from hatchel.report.pictures import ROWS, Images, decoded, moved, show_rows, traversal_labels, traversed, typical
+from hatchel.report.pictures import ROWS, Images, clearest, decoded, moved, show_rows, traversal_labels, traversed
 from hatchel.report.style import INK, LEGEND, NORMAL, png, standalone_svg, styled
 
 FRAMES = 40
@@ -80,7 +80,7 @@ def sweep(frames: int = FRAMES) -> Float:
 
 def moving(found: Findings, chosen: Sequence[int], frames: int = FRAMES) -> Images:
     """The decoded way there and back of some dimensions: (frames, R, H, W, C)."""
-    start = typical(found.probe.codes, found.dimensions)
+    start = clearest(found.run, found.probe.codes, found.dimensions)
     shares = sweep(frames)
     there = shares[: frames // 2 + 1]  # the way back passes the same codes
     codes = np.stack([moved(start, found.dimensions, d, there) for d in chosen])

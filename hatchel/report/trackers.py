@@ -15,7 +15,7 @@ from hatchel.core.spec import to_dict
 from hatchel.evaluation.codes import chosen_items
 from hatchel.metrics.probe import Probe
 from hatchel.report.dimensions import Dimensions, site_information
-from hatchel.report.pictures import decoded, mosaic, traversal_codes, typical
+from hatchel.report.pictures import clearest, decoded, mosaic, traversal_codes
 from hatchel.training.callbacks import Callback, Tracker
 from hatchel.training.run import TrainedRun
 
@@ -134,7 +134,7 @@ def traversals(run: TrainedRun) -> Image.Image | None:
     ratio = mean.var(axis=0) / np.maximum((std**2).mean(axis=0), 1e-12)
     real = [float(0.5 * np.log1p(ratio[site.columns[0]])) for site in sites if not site.discrete]
     dimensions = Dimensions.of(Probe(mean), site_information(sites, mean, real), sites)
-    codes, counts = traversal_codes(typical(mean, dimensions), dimensions)
+    codes, counts = traversal_codes(clearest(run, mean, dimensions), dimensions)
     return Image.fromarray(mosaic(decoded(run, codes), counts=counts)).convert("RGB")
 
 

@@ -47,6 +47,8 @@ class Trained(Task):
     """What is measured of samples, levels and layers; the same as of the means, if none is named."""
 
     def compute(self, workspace: Workspace) -> Result:
+        from hatchel.report.page import training_seconds
+
         run = self.trained(workspace)
         steps = self.times()
         measured = [self._measured(run, step) for step in steps]
@@ -58,7 +60,7 @@ class Trained(Task):
             details["history"] = [[s, matrices(found)] for s, found in zip(steps, measured, strict=True)]
         last = measured[-1]
         details |= {"matrices": matrices(last), "settings": last.settings, "training": training_curves(run)}
-        return Result(flat(last) | seen_by_critics(run), details)
+        return Result(flat(last) | seen_by_critics(run) | {"training_seconds": training_seconds(run)}, details)
 
     def check(self) -> None:
         if self.snapshots > self.run.steps:
@@ -116,7 +118,7 @@ class Trained(Task):
             return evaluate(run, which, items=self.items, seed=0, layers=self.layers, bootstrap=0)
         kept = StoredScores(run, items=self.items, seed=0, layers=self.layers)
         chosen = {name: self.metrics if name == "mean" else self.beside for name in kept.representations}
-        scores = {name: kept.measure(name, metrics, 0, strict=True) for name, metrics in chosen.items()}
+        scores = {name: kept.measure(name, ms, 0, strict=name == "mean") for name, ms in chosen.items()}
         return Evaluation(scores, kept.settings)
 
 

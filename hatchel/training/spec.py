@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -190,12 +191,19 @@ class RunSpec(Spec):
     """The same as track=tensorboard, as it was called once."""
     name: str = local(default="custom")
     """What the run is called in tables: the method's name."""
+    typed: str = dataclasses.field(default="", compare=False, metadata={"identity": False})
+    """What was set, as it was typed: `beta=4 latent.dim=16`."""
 
     def check(self) -> None:
         if not self.objective:
             raise HatchelError("objective: has no terms; start from a method (`hatchel list methods`)")
         if self.test_share >= 1:
             raise HatchelError("test_share: must be below 1, or nothing is left to train on")
+
+    @property
+    def title(self) -> str:
+        """The method and what was set: `beta_vae beta=4`."""
+        return f"{self.name} {self.typed}".strip()
 
     def formula(self) -> str:
         """The objective as one writes it down."""

@@ -17,9 +17,13 @@ from typer.testing import CliRunner
 
 from hatchel.cli.listing import FAMILIES
 from hatchel.cli.main import app
+from hatchel.cli.options import kinds
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import read_json
 from hatchel.core.version import __version__
+from hatchel.data.source import Source
+from hatchel.methods.method import Method
+from hatchel.training.callbacks import Tracker
 from hatchel.training.run import TrainedRun
 
 SMALL = ["data=xy_squares", "batch_size=16", "steps=4", "log_every=2"]
@@ -175,6 +179,12 @@ def test_the_shell_completes_names(words: str, found: set[str]) -> None:
     assert found == set(result.output.split())
 
 
+def test_completion_knows_every_member() -> None:
+    assert kinds("hatchel.methods", "Method")("") == sorted(Method.members())
+    assert set(kinds("hatchel.data", "Source")("")) == {*Source.members()}
+    assert kinds("hatchel.report", "Tracker")("") == sorted(Tracker.members())
+
+
 def test_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     colour = "\x1b[36m"  # of the names
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -231,7 +241,7 @@ def test_epochs_are_passes_over_the_training_items(tmp_path: Path) -> None:
     out = str(tmp_path / "run")  # 64 items, of which 48 are trained on: 3 batches of 16 a pass
     text = hatchel("train", "vae", "data=xy_squares", "batch_size=16", "test_share=0.25", "optimizer.schedule=cosine",
                    "--epochs", "2", "--json", "--quiet", "--out", out)  # fmt: skip
-    found = json.loads(text)
+    found = json.loads(text.splitlines()[0])  # what it says of collapse goes to stderr
     run = TrainedRun.load(out)
     assert (found["steps"], found["last"]["step"], found["digest"]) == (6, 6, run.spec.digest())
     assert run.spec.optimizer.schedule.steps == 6

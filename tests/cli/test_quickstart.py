@@ -34,7 +34,7 @@ def test_what_it_leaves_behind(done: Quickstart) -> None:
     out = done.report.parent
     assert done.report == out / "report.html"
     text = done.report.read_text(encoding="utf-8")
-    assert f"{SPEC.name} on xy_squares" in text
+    assert f"{SPEC.title} on xy_squares" in text
     assert "trained on -log p(x|z) + KL(q(z|x)||p(z)) for 10 steps" in text
     with Image.open(out / "traversals.png") as picture:
         assert picture.width == 1200

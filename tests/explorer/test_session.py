@@ -11,7 +11,7 @@ from PIL import Image
 
 from hatchel.core.errors import HatchelError
 from hatchel.data.xy_squares import XYSquares
-from hatchel.explorer.session import ExploredRun, Session, units
+from hatchel.explorer.session import ExploredRun, Session
 from hatchel.explorer.uploads import RequestError
 from hatchel.latents.diagonal import Diagonal
 from hatchel.methods.resolve import resolve
@@ -83,9 +83,8 @@ def test_class_probabilities_are_bounded(pair: Session) -> None:
 
 
 def test_units_of_a_table(table: TrainedRun) -> None:
-    centre, scale = units(table)
-    assert centre.tolist() == [170, 0, 0, 0, 0]
-    assert scale.tolist() == [10, 1, 1, 1, 1]
+    assert table.in_units(np.zeros((1, 5))).tolist() == [[170, 0, 0, 0, 0]]
+    assert table.in_units(np.ones((1, 5))).tolist() == [[180, 1, 1, 1, 1]]
 
 
 def test_runs_that_cannot_be_compared(plain: TrainedRun, table: TrainedRun) -> None:
