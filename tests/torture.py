@@ -227,6 +227,7 @@ class Torture:
         process.join(seconds)
         process.kill()
         process.join()
+        assert process.exitcode in (0, -9), f"ended by itself with {process.exitcode}"
         self.hits += process.exitcode == -9
 
     def kill_training(self) -> None:

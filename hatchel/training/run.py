@@ -339,10 +339,11 @@ def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -
             f"(to train that run further: hatchel train {folder} --resume steps=...)"
         )
     steps = int(checkpoints(folder)[0].name.removeprefix("step-")) if checkpoints(folder) else 0
-    early = bool(steps) and ended_early(stored_state(folder, steps).get("meter", {}), wanted.spec.stop)
+    sound = bool(steps) and intact(checkpoints(folder)[0])
+    if resume and not sound:
+        return None  # the end is trained again
+    early = sound and ended_early(stored_state(folder, steps).get("meter", {}), wanted.spec.stop)
     if steps >= wanted.spec.steps or early:
-        if resume and not intact(checkpoints(folder)[0]):
-            return None  # the end is trained again
         run = TrainedRun.load(folder, wanted.spec.device)
         steps = run.steps
         if steps >= wanted.spec.steps or early:

@@ -58,11 +58,12 @@ def test_no_damage_to_a_checkpoint_goes_unnoticed(folder: Path, name: str, capsy
         assert "step-000000003 is read instead" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["model.safetensors", "state.json"])
 def test_a_finished_run_with_a_damaged_end_is_trained_again_from_the_older_checkpoint(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = weights(TrainedRun.load(folder))
-    flip(checkpoints(folder)[0] / "model.safetensors")
+    flip(checkpoints(folder)[0] / name)
     assert TrainedRun.load(folder).steps == 3
     said = capsys.readouterr().err
     assert said.count("\n") == 1
