@@ -152,7 +152,7 @@ def test_version() -> None:
     ],
 )
 def test_ctrl_c_is_one_line_and_130(monkeypatch: pytest.MonkeyPatch, command: list[str], line: str) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(TrainedRun, "load", interrupted)
