@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import write_text
+from hatchel.core.files import SUMS, write_text
 from hatchel.core.version import __version__
 from hatchel.evaluation.codes import weights_digest
 from hatchel.evaluation.evaluation import FILE, Evaluation
@@ -38,7 +38,7 @@ def push(folder: Path, name: str, private: bool = True) -> str:
     try:
         api = hub.HfApi()
         address = api.create_repo(name, private=private, exist_ok=True)
-        api.upload_folder(repo_id=name, folder_path=str(folder), allow_patterns=list(FILES))
+        api.upload_folder(repo_id=name, folder_path=str(folder), allow_patterns=[*FILES, SUMS])
     except (OSError, ValueError) as error:  # what the Hub's own errors derive from
         reason = str(error).strip().splitlines()[0]
         raise HatchelError(f"--push {name}: {reason}. The export is complete in {folder}") from None

@@ -22,6 +22,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from hatchel.core.spec import Count, Positive, Spec, in_steps
+from hatchel.latents.posterior import unrounded
 
 Form = Literal["relaxed", "soft", "pmf"]
 """Of the density of a relaxed class."""
@@ -92,7 +93,7 @@ def cross_log_prob(z: Tensor, logits: Tensor, temperature: float, form: Form) ->
     """The same of every point (R, K) under all log-probabilities (B, K): (R, B)."""
     if form == "relaxed":
         return cross_log_density(log_simplex(z, temperature), logits, temperature)
-    with torch.autocast(z.device.type, enabled=False):
+    with unrounded(z):
         return _chosen(z, form) @ logits.T
 
 
@@ -120,8 +121,7 @@ def cross_log_density(log_z: Tensor, logits: Tensor, temperature: float) -> Tens
     classes = logits.shape[1]
     rows, columns = -temperature * log_z, logits
     top, left = rows.amax(1, keepdim=True).detach(), columns.amax(1, keepdim=True).detach()
-    # Mixed precision would round the products to eight bits.
-    with torch.autocast(log_z.device.type, enabled=False):
+    with unrounded(log_z):
         log_sum = ((rows - top).exp() @ (columns - left).exp().T).log() + top + left.T
     own = _constant(classes, temperature) - (temperature + 1) * log_z.sum(1)
     return own[:, None] + logits.sum(1)[None, :] - classes * log_sum

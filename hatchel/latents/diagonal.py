@@ -12,7 +12,7 @@ from hatchel.core.distributed import own_rows, world
 from hatchel.core.spec import Count
 from hatchel.latents.latent import Latent, LatentModule
 from hatchel.latents.layout import Block, Layout, Partition, plain_layout
-from hatchel.latents.posterior import Posterior
+from hatchel.latents.posterior import Posterior, unrounded
 from hatchel.latents.prior import LOG_2PI, Prior
 
 
@@ -134,8 +134,7 @@ def within(blocks: Partition, sites: Mapping[int, int], parts: tuple[Tensor, ...
     for row, block in enumerate(blocks):
         membership[row, [sites[s] for s in block]] = 1.0
     shares = membership.split([part.shape[0] for part in parts], 1)
-    # Mixed precision would round the densities to eight bits.
-    with torch.autocast(parts[0].device.type, enabled=False):
+    with unrounded(parts[0]):
         total = shares[0] @ parts[0].flatten(1)
         for share, part in zip(shares[1:], parts[1:], strict=True):
             total = total.addmm_(share, part.flatten(1))

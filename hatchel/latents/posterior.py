@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Self
 
 import torch
@@ -69,3 +70,9 @@ class Posterior(ABC):
         if self.layout.continuous:
             return None
         return torch.stack([self.mean[:, self.layout.columns((s,))].argmax(1) for s in self.layout.discrete], 1)
+
+
+def unrounded(x: Tensor) -> AbstractContextManager[object]:
+    """Where products are made in the precision of their factors: mixed precision would round densities to 8 bits."""
+    device = x.device.type
+    return torch.autocast(device, enabled=False) if torch.amp.is_autocast_available(device) else nullcontext()

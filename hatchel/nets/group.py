@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import Function
 from torch.nn import functional as F
 
 from hatchel.core.errors import HatchelError
@@ -89,11 +92,96 @@ class Branches(nn.Module):
         self.conv = GroupedConv(count, inputs, channels) if own else convolution(inputs, channels * count)
         self.hidden = GroupedLinear(self.branches, channels * (height // 2) * (width // 2), hidden)
         self.last = Readout(hidden, widths, together)
+        self.winograd = Winograd(count) if not own and (height, width) == (8, 8) else None
 
     def forward(self, x: Tensor) -> Tensor:
+        return self.last(self.hidden(self._rows(x)).relu())
+
+    def _rows(self, x: Tensor) -> Tensor:
+        """What the convolutions give, (branches, B, H/2 * W/2 * channels)."""
+        if self.winograd is not None and self.training and Winograd.pays(x):
+            first = self.conv.get_submodule("0")
+            assert isinstance(first, nn.Conv2d)
+            return self.winograd(x, first.weight, first.bias).relu_()
         maps = self.conv(x).unflatten(1, (self.branches, -1))  # (B, branches, channels, H/2, W/2)
-        rows = maps.permute(1, 0, 3, 4, 2).flatten(2)  # channels go last
-        return self.last(self.hidden(rows).relu())
+        return maps.permute(1, 0, 3, 4, 2).flatten(2)  # channels go last
+
+
+class Winograd(nn.Module):
+    """Convolutions 4x4, stride 2, padding 1 from 8x8 to 4x4 by 25 products in place of 64 (Winograd 1980, Chap. V).
+
+    Taken apart by the parity of rows and of columns, such a convolution is a sum of four 2x2 ones with stride 1. Along
+    one axis 4 outputs of a 2-tap filter are the coefficients of a product of polynomials, transposed, and 5 values of
+    the factors at 0, 1, -1, 2 and infinity determine it: y = A^T (G w * B^T x).
+    """
+
+    to_x: Tensor
+    to_w: Tensor
+    to_y: Tensor
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = groups
+        points = torch.tensor([0.0, 1, -1, 2], dtype=torch.float64)
+
+        def values(length: int) -> Tensor:
+            """Of a polynomial with so many coefficients: (5, length)."""
+            return torch.cat([torch.vander(points, length, increasing=True), torch.eye(length)[-1:].double()])
+
+        padded = torch.zeros(5, 2, 10, dtype=torch.float64)  # (point, parity, place)
+        for parity in (0, 1):
+            padded[:, parity, parity::2] = torch.linalg.inv(values(5)).T
+        x, w, y = padded[:, :, 1:-1], values(2), values(4).T
+        both = {
+            "to_x": torch.einsum("pah,qbw->pqabhw", x, x).reshape(100, 64),
+            "to_w": torch.einsum("ps,qt->pqst", w, w).reshape(25, 4),
+            "to_y": torch.einsum("ip,jq->ijpq", y, y).reshape(16, 25),
+        }
+        for name, matrix in both.items():
+            self.register_buffer(name, matrix.float(), persistent=False)
+
+    @staticmethod
+    def pays(x: Tensor) -> bool:
+        """Whether it is faster for this input: oneDNN's forward pass alone is as fast, and eight bits are too few."""
+        exact = x.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
+        transformed = torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(x)  # pyright: ignore
+        return exact and x.requires_grad and x.device.type == "cpu" and len(x) >= 32 and not transformed
+
+    def forward(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """(B, C, 8, 8), as of Conv2d -> (groups, B, 16 * channels of a group)."""
+        outputs, inputs = weight.shape[:2]
+        v = (self.to_x @ x.permute(0, 2, 3, 1).flatten(1, 2)).view(-1, 25, 4 * inputs).transpose(0, 1)
+        taps = weight.permute(0, 2, 3, 1).reshape(outputs, 2, 2, 2, 2, inputs).permute(1, 3, 0, 2, 4, 5)
+        m = cast(Tensor, _Products.apply(v, taps.reshape(4, outputs, 4 * inputs), self.to_w))  # (25, B, outputs)
+        y = (self.to_y @ m.flatten(1)).view(16, -1, self.groups, outputs // self.groups)
+        return (y.permute(2, 1, 0, 3) + bias.view(self.groups, 1, 1, -1)).flatten(2)
+
+
+class _Products(Function):
+    """v_p (sum_k to_w_pk taps_k)^T for every p, few at a time: all of the sums, 8 MB, would leave the cache."""
+
+    AT_ONCE = 5
+
+    @staticmethod
+    def forward(ctx: Any, v: Tensor, taps: Tensor, to_w: Tensor) -> Tensor:
+        ctx.save_for_backward(v, taps, to_w)
+        m = v.new_empty(*v.shape[:2], taps.shape[1])
+        for v_p, to_p, m_p in _Products.parts(v, to_w, m):
+            torch.bmm(v_p, (to_p @ taps.flatten(1)).unflatten(1, taps.shape[1:]).mT, out=m_p)
+        return m
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
+        (v, taps, to_w), (gradient,) = ctx.saved_tensors, gradients
+        to_v, to_taps = v.new_empty(v.shape), torch.zeros_like(taps)
+        for v_p, to_p, g_p, out in _Products.parts(v, to_w, gradient, to_v):
+            torch.bmm(g_p, (to_p @ taps.flatten(1)).unflatten(1, taps.shape[1:]), out=out)
+            to_taps.flatten(1).addmm_(to_p.T, (g_p.mT @ v_p).flatten(1))
+        return to_v, to_taps, None
+
+    @staticmethod
+    def parts(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+        return zip(*(t.split(_Products.AT_ONCE) for t in tensors), strict=True)
 
 
 def branches_of(widths: tuple[int, ...], together: int) -> int:

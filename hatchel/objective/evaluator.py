@@ -36,10 +36,11 @@ class Samples:
             return self.source
         source, stream = self.source, f"permute {draw}" if draw else "permute"
         draws = torch.rand(len(self.widths), source.shape[0], generator=generator(seed, stream, step))
-        order = own_rows(draws.argsort(1).T).to(source.device)  # (B, parts)
+        order = own_rows(draws.argsort(1).T)  # (B, parts)
         if len(self.widths) == 2:  # whole rows of wide features, rather than an index for each of their numbers
-            return torch.cat([part[o] for part, o in zip(source.split(self.widths, 1), order.T, strict=True)], 1)
-        return source.gather(0, order.repeat_interleave(torch.tensor(self.widths, device=order.device), 1))
+            parts = zip(source.split(self.widths, 1), order.to(source.device).T, strict=True)
+            return torch.cat([part[o] for part, o in parts], 1)
+        return source.gather(0, order.repeat_interleave(torch.tensor(self.widths), 1).to(source.device))
 
     def detached(self) -> Samples:
         """Without gradient."""

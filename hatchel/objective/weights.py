@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from typing import Annotated, Any, cast
 
@@ -180,23 +179,18 @@ class PI(Weight, kind="pi"):
         return torch.zeros(2, dtype=torch.float64)  # the integral part, beta
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        error = self.at(step) - float(value.detach())
-        proportional = self.kp * falling(error)
-        integral = float(state[0])
+        error = self.at(step) - value.detach().double()
+        proportional, integral = self.kp * (-error).sigmoid(), state[0]
         grown = integral - self.ki * error
-        if self.low < proportional + grown + self.low < self.high or abs(grown) < abs(integral):
-            integral = grown
-        beta = min(self.high, max(self.low, proportional + integral + self.low))
-        state.copy_(torch.tensor([integral, beta], dtype=torch.float64))
-        return beta * value
+        free = proportional + grown + self.low
+        moves = ((free > self.low) & (free < self.high)) | (grown.abs() < integral.abs())
+        integral = torch.where(moves, grown, integral)
+        beta = (proportional + integral + self.low).clamp(self.low, self.high)
+        state.copy_(torch.stack([integral, beta]))
+        return beta.to(value.dtype) * value
 
     def formula(self, symbol: str) -> str:
         return f"beta(t)*{symbol}, beta by PI control to {self.target:g} nats"
-
-
-def falling(error: float) -> float:
-    """1 / (1 + exp e), 0 where exp would overflow."""
-    return 1.0 / (1.0 + math.exp(min(error, 700.0)))
 
 
 class IncrementalPI(Weight, kind="incremental_pi"):
@@ -256,14 +250,14 @@ class IncrementalPI(Weight, kind="incremental_pi"):
         return state
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        beta, before, count, *seen = state.tolist()
-        seen = [float(value.detach()), *seen[:-1]]
-        known = min(int(count) + 1, self.window)
-        error = self.at(step) - sum(seen[:known]) / known
-        change = self.kp * (falling(error) - falling(before)) - self.ki * error
-        beta = min(self.high, max(self.low, beta + change))
-        state.copy_(torch.tensor([beta, error, known, *seen], dtype=torch.float64))
-        return beta * value
+        beta, before, count = state[:3].unbind()
+        seen = torch.cat([value.detach().double()[None], state[3:-1]])  # 0 where there was no step yet
+        known = (count + 1).clamp(max=self.window)
+        error = self.at(step) - seen.sum() / known
+        change = self.kp * ((-error).sigmoid() - (-before).sigmoid()) - self.ki * error
+        beta = (beta + change).clamp(self.low, self.high)
+        state.copy_(torch.cat([torch.stack([beta, error, known]), seen]))
+        return beta.to(value.dtype) * value
 
     def formula(self, symbol: str) -> str:
         return f"beta(t)*{symbol}, beta by incremental PI control, set point {self.start:g}->{self.target:g} nats"

@@ -44,7 +44,7 @@ def called(*arguments: object) -> str:
 def test_every_command_shows_the_same_numbers_and_only_the_first_measures(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = "mig,sap,dci,factor_vae_score,gaussian_tc,elbo_terms,disintegration"
+    names = "mig,sap,dci,factor_vae_score,gaussian_tc,elbo_terms,disintegration,reconstruction"
     printed = json.loads(called(folder, "--metrics", names, "--json"))
     run = TrainedRun.load(folder)
 
@@ -56,6 +56,7 @@ def test_every_command_shows_the_same_numbers_and_only_the_first_measures(
     found = analyse(run)
     html = page(found)
     text = card(run)
+    assert "Of the posterior means of 64 items, after 20 steps, seed 0, on the items it was trained on." in text
     for line in HEADLINES:
         representation, metric = OF.get(line.key, ("mean", line.key))
         stored = printed[representation]["scores"][metric]

@@ -77,12 +77,12 @@ def boost(
     grid = Histogram(np.asarray(codes, dtype=np.float32), bins, precision)
     groups = list(_groups([np.unique(y, return_inverse=True) for y in labels]))
     growths = [_Growth(grid, group, depth, own) for group, own in zip(groups, rng.spawn(len(groups)), strict=True)]
-    with _single_threaded() as threads, ThreadPoolExecutor(threads) as pool:
+    with single_threaded() as threads, ThreadPoolExecutor(threads) as pool:
         return [forest for forests in pool.map(lambda growth: growth.run(rounds, rate), growths) for forest in forests]
 
 
 @contextmanager
-def _single_threaded() -> Generator[int]:
+def single_threaded() -> Generator[int]:
     """How many threads torch may use, for whole groups of trees: inside one product they would mostly wait."""
     import torch
 
