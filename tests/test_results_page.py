@@ -73,7 +73,7 @@ def test_news_replace_their_section_alone_and_can_be_gone_on_with(
     ]
     assert "## other (paper 1)\n\nAs it was.\n" in page
     assert "Old." not in page
-    assert "| 10 | 0.3 | 1.25 [0.25, 2.25] | 0.23 | 0.50 | 0.24 | 3 |" in page
+    assert "| 10 | 0.3 | 9.25 [-13.11, 31.61] | 0.23 | 0.50 | 0.24 | 3 |" in page
     assert "Not run: 63 of the tasks" in page
     wrote(results, monkeypatch, "--store", tmp_path / "second", "--out", tmp_path, "--restore")
     again = Store(tmp_path / "second")

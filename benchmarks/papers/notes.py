@@ -10,10 +10,6 @@ NOTES = {
         "scale alone (2,000 steps of 128 images, 3 seeds): clustering accuracy 0.365 [0.364, 0.367] of HFVAE against "
         "0.342 [0.337, 0.348] of beta-SVAE, where a third is chance; the NMI of HFVAE is 0.007."
     ),
-    "tc-disparity": (
-        "Longer training narrows the gap of RTC-VAE little: at strength 50, seed 0, the TC of means against that of "
-        "samples was 3.20 against 1.92 after 3,000 steps, 2.39 against 1.54 after 6,000, 3.83 against 2.62 after 9,000."
-    ),
     "dimension-shutdown": (
         "The formula is derived for posteriors that do not overlap. In all dimensions together they never do here; in "
         "a single one they do unless M sigma is well below 1. With sigma = 0.01 the estimate therefore stays below the "
@@ -29,22 +25,6 @@ NOTES = {
         "labels: what RecurD wins over its baselines is less than what their penalties take away. AnnealedVAE's "
         "penalty of 1000 leaves so short a training little to learn from the images, although its "
         "capacity grows within a third of it."
-    ),
-    "recurd-table2": (
-        "The paper's weights are for 64 px; at 32 px an image has a quarter of the nats, so that beta-VAE 16 is here "
-        "about what 64 would be there: the best of all in MIG and DCI-D on dSprites, at an error five times RecurD's. "
-        "AnnealedVAE's penalty of 1000 leaves so short a training little to learn from the images. Three seeds differ "
-        "much: on 3DShapes RecurD's MIG is between 0.05 and 0.13."
-    ),
-    "devae-comparison": (
-        "DeVAE's three seeds have a MIG of 0.03, 0.16 and 0.19, and so decide little; the paper's +47 % over beta-VAE "
-        "is seen against beta = 4, not against beta = 10. DynamicVAE's controller adds up over steps, so its gain is a "
-        "hundred times the paper's for a hundredth of the steps."
-    ),
-    "devae-highdim": (
-        "With 1024 dimensions neither method has gathered its information after 3,000 steps: the 13 nats of DeVAE's "
-        "code (seed 0) lie spread over all dimensions. None of them has more than 0.1 nats, and the mean of two alone "
-        "has a variance above 0.1. beta-VAE's 7 nats lie in the same way. Longer training was not tried."
     ),
     "tc-dimension": (
         "The size of the batches and the learning rate are FactorVAE's own, for the paper prints neither; with a rate "

@@ -27,16 +27,12 @@ from hatchel.study.study import Study
 HEAD = """# Results
 
 Every study of `hatchel study list` that has been run, at the scale that is named beside it; written by
-`benchmarks/papers/results.py` from the records alone. A verdict is about that scale: *holds here* and *does not hold
-here* mean that the 95 % interval of the paired difference over seeds leaves out the limit, *undecided here* that it
-does not, or that there are fewer than three seeds. Columns marked “paper” are the paper's own figures.
+`benchmarks/papers/results.py` from the records alone. What the papers claim is decided by
+`hatchel study claims`. Columns marked “paper” are the paper's own figures.
 """
 
 
-LINES = (
-    "| study | scale | seeds | claims that hold | do not hold | undecided |",
-    "| --- | --- | --- | --- | --- | --- |",
-)
+LINES = ("| study | scale | seeds |", "| --- | --- | --- |")
 
 
 def main() -> None:
@@ -85,11 +81,9 @@ def restore(store: Store, folder: Path) -> int:
 def line(name: str, scale: Scale, frame: pd.DataFrame) -> str:
     """One study in the table at the top."""
     study = Study.load(name)
-    found = [claim.holds for claim in study.claims(frame)]
-    counts = (str(found.count(holds) or "") for holds in (True, False, None))
     seeds = frame["seed"].nunique()
     anchor = re.sub(r"[^\w\- ]", "", title(name, study).lower()).replace(" ", "-")  # as GitHub and Sphinx make them
-    return f"| [{name}](#{anchor}) | {scale} | {seeds} | {' | '.join(counts)} |"
+    return f"| [{name}](#{anchor}) | {scale} | {seeds} |"
 
 
 def title(name: str, study: Study) -> str:
@@ -115,8 +109,6 @@ def section(store: Store, name: str, scale: Scale, frame: pd.DataFrame, out: Pat
     lines += [f"- {k}: {v}" for k, v in facts(study, frame, scale, where).items()]
     missing = len({c.task.digest() for c in cases}) - frame["task"].nunique()
     lines += [f"- Not run: {missing} of the tasks of this scale"] if missing else []
-    claims = study.claims(frame)
-    lines += ["", *(f"- **{c.verdict} here**: {c.text} {c.evidence}" for c in claims)] if claims else []
     lines += ["", f"Looked into: {NOTES[name]}"] if name in NOTES else []
     lines += [f"\n{t.title}:\n\n{t.markdown()}" for t in study.tables(frame) if len(t.rows) <= 24]
     lines += ["", *(f"![{n}](results/{name}/{slug(n)}.png)" for n in shown)]

@@ -12,7 +12,7 @@ from hatchel.core.errors import HatchelError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hatchel.study.claims import Claim
+    from hatchel.study.claims import Verdict
     from hatchel.study.grid import Scale
     from hatchel.study.store import Store
     from hatchel.study.study import Study
@@ -32,7 +32,7 @@ def print_summary(study: Study, cases: Sequence[Case], kept: Store, scale: Scale
         for table in _made(study.tables, frame, "tables"):
             print(f"\n{table.title}")
             print_table(table.headings, table.texts(), markdown=table.markdown())
-        _print_claims(_made(study.claims, frame, "claims"))
+        print_claims(_made(study.verdicts, frame, "claims"))
         print(f"\nReport with figures: {report}")
     lines = failures(cases, kept)
     if lines:
@@ -108,11 +108,19 @@ def as_text(answer: pd.DataFrame, form: str) -> str:
     return answer.to_csv(index=False, lineterminator="\n")
 
 
-def _print_claims(claims: Sequence[Claim]) -> None:
-    if claims:
-        print("\nClaims")
-    for claim in claims:
-        print(f"- {claim.verdict}: {claim.text}\n  {claim.evidence}")
+def print_claims(found: Sequence[Verdict]) -> None:
+    """By paper, with a line that counts the verdicts."""
+    for paper in dict.fromkeys(verdict.claim.paper for verdict in found):
+        own = [verdict for verdict in found if verdict.claim.paper == paper]
+        words = [verdict.word for verdict in own]
+        names = {"holds": "hold", "does not hold": "do not", "undecided": "undecided", "not run": "not run"}
+        counts = ", ".join(f"{words.count(word)} {name}" for word, name in names.items())
+        print(f"\n{paper}: {len(own)} claims: {counts}")
+        for verdict in own:
+            claim = verdict.claim
+            print(f"{claim.id} ({claim.where}{', ours' * claim.ours}) {verdict.word}: {claim.text}")
+            if verdict.evidence != verdict.word:
+                print(f"  {verdict.evidence}")
 
 
 def _made(make: Callable[[pd.DataFrame], list[T]], frame: pd.DataFrame, what: str) -> list[T]:

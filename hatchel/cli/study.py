@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="Studies: methods compared over seeds, as the papers' tables and figures or from a file of your own.",
-    epilog="Start with: hatchel study list, then hatchel study run tc-disparity --scale smoke",
+    epilog="Start with: hatchel study list, then hatchel study run split-encoder --scale smoke",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -99,9 +99,9 @@ def run(
 ) -> None:
     """Compute the tasks that have no record yet, then print tables and claims. After a stop, the same command resumes.
 
-    [bold]hatchel study run recurd-table2 --scale laptop --dry-run[/]
+    [bold]hatchel study run recurd --scale laptop --dry-run[/]
 
-    [bold]hatchel study run recurd-table2 --only method=RecurD --seeds 1[/]
+    [bold]hatchel study run recurd --only method=RecurD-1 --seeds 1[/]
 
     [bold]hatchel study run mine.yaml --engine dask://scheduler:8786[/]
 
@@ -223,6 +223,37 @@ def publish(
     folder = (out or PUBLISHED) / "records"
     new = Store(store).publish(dict.fromkeys(case.task.digest() for case in tasks), folder)
     print(f"{folder}: {len(new)} new records")
+
+
+@app.command()
+def claims(
+    wanted: Annotated[
+        list[str] | None, typer.Argument(metavar="[PAPER|ID]...", help="Some alone: recurd, R2, R2.mig; else all.")
+    ] = None,
+    store: Annotated[Path | None, typer.Option(help="Records; by default ./studies, else the published ones.")] = None,
+    as_json: AsJson = False,
+    plugin: Plugin = None,
+) -> None:
+    """Print what the papers claim, with the verdict of the records: holds, does not hold, undecided, or not run.
+
+    A verdict takes five seeds; p values are corrected among all claims of a paper.
+
+    [bold]hatchel study claims recurd[/]   of one paper
+
+    [bold]hatchel study claims R2 D5 --json[/]
+    """
+    import json
+
+    from hatchel.cli.options import load_plugins
+    from hatchel.cli.printing import print_claims
+    from hatchel.study.study import registry
+
+    load_plugins(plugin)
+    found = registry(wanted or (), store)
+    if as_json:
+        print(json.dumps([verdict.to_dict() for verdict in found], indent=2))
+    else:
+        print_claims(found)
 
 
 app.command()(query)

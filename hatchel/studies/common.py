@@ -1,79 +1,119 @@
-"""What the papers' studies share: budgets, data, the network and the metrics. The engine knows nothing of it."""
+"""What the papers' studies share: how they cite, and how they read the pool."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from hatchel.data.dsprites import DSprites
-from hatchel.data.shapes3d import Shapes3D
-from hatchel.data.source import Source
-from hatchel.data.xy_squares import XYSquares
-from hatchel.metrics.metric import Metric
-from hatchel.objective.estimators.discriminator import DensityRatio
-from hatchel.study.grid import Grid, Scale, Setting, metrics, trained
+import numpy as np
 
-STANDARD = metrics(
-    "mig", "sap", "dci", "factor_vae_score", "modularity", "gaussian_tc", "reconstruction", "elbo_terms", "active_units"
+from hatchel.studies.pool import SHAPES, SPRITES, pool
+from hatchel.study.claims import Claim
+from hatchel.study.frame import Frame, groups, values
+from hatchel.study.grid import Grid, Scale, metrics
+from hatchel.study.statistics import rank_correlation
+from hatchel.study.table import Column
+from hatchel.study.task import Case, Label
+from hatchel.study.trained import Trained
+
+RECURD, DEVAE, SPLIT, HFVAE, RTC = (
+    partial(Claim, paper)
+    for paper in (
+        "RecurD, Chen et al. 2022",
+        "DeVAE, Wu et al. 2023",
+        "Split Encoder 2019",
+        "HFVAE, Esmaeili et al. 2019",
+        "RTC-VAE, Cheng et al. 2020",
+    )
 )
-"""Measured of every model, so that studies that train the same model share its task."""
-QUICK = metrics("mig", "gaussian_tc", "reconstruction")
-"""What a smoke run measures."""
-FREE: Mapping[str, Any] = {"encoder": "conv", "decoder": "deconv"}
-"""One network for all methods below the paper's own scale, so that they differ in the method alone."""
-NETWORK: Mapping[str, Any] = {**FREE, "latent": {"kind": "diagonal", "dim": 10}}
-"""The same for methods that do not choose their own latent."""
+"""A claim of each paper, by the paper's name in docs/papers.md."""
+DATA: Mapping[str, str] = {"shapes3d": SHAPES, "dsprites": SPRITES}
+"""By the suffix of a claim's id."""
+ERROR = "reconstruction"
+KL = "elbo_terms"
+COLUMNS = (
+    Column("mig", "MIG"),
+    Column("sap", "SAP"),
+    Column("dci", "DCI-D"),
+    Column("factor_vae_score", "FactorVAE score"),
+    Column(KL, "KL (nats)", digits=1),
+    Column(ERROR, "reconstruction (nats)", digits=1),
+)
+"""Of most views."""
 
 
-@dataclass(frozen=True)
-class Budget:
-    """Steps and seeds of every training at a scale, and where they differ from the method's own: batch and rate."""
-
-    steps: int
-    seeds: int
-    items: int = 10_000
-    """Encoded for the metrics."""
-    batch_size: int | None = None
-    lr: float | None = None
-    metrics: tuple[Metric, ...] = STANDARD
-
-    def grid(
-        self, settings: Sequence[Setting], data: Source, base: Mapping[str, Any] | None = None, note: str = ""
-    ) -> Grid:
-        """A training for every setting, over the seeds; `base` is the same for all."""
-        own: dict[str, Any] = {"data": data, "metrics": self.metrics, "items": self.items, "steps": self.steps}
-        own |= {"batch_size": self.batch_size} if self.batch_size else {}
-        own |= {"optimizer.lr": self.lr} if self.lr else {}
-        return Grid(tuple(trained(settings, {**own, **(base or {})})), self.seeds, note)
+def at(data: str, method: str, strength: Label = "", variant: str = "", encoder: str = "conv") -> dict[str, Label]:
+    """The labels of a row of the pool."""
+    recursive = method.startswith("RecurD") and method != "RecurD-0"
+    reads = "recursive" if recursive else "residual" if method == "NVAE" else encoder
+    return {"data": data, "method": method, "strength": strength, "encoder": reads, "variant": variant}
 
 
-SMOKE = Budget(steps=3, seeds=1, items=200, batch_size=16, metrics=QUICK)
-LAPTOP = Budget(steps=3_000, seeds=3, batch_size=32, lr=1e-3)
-SHORT = "conv network, D = 10, discriminators of 256 units, schedules as short as the training"
-"""Said of the laptop scale, beside its numbers."""
+def view(
+    wanted: Callable[[Mapping[str, Label]], bool], more: Callable[[Scale], Sequence[Grid]] = lambda scale: ()
+) -> Callable[[Scale], Grid]:
+    """The tasks of the pool whose labels are wanted, and `more` that it lacks."""
+
+    def grid(scale: Scale) -> Grid:
+        whole = pool(scale)
+        every = [replace(g, cases=tuple(c for c in g.cases if wanted(c.labels)), then=()) for g in (whole, *whole.then)]
+        first, *rest = [part for part in (*every, *more(scale)) if part.cases]
+        return replace(first, then=tuple(rest))
+
+    return grid
 
 
-def budget(scale: Scale, paper: Budget, **changes: Any) -> Budget:
-    """The budget of a scale: the paper's own, or one of the two that all studies share, changed if need be."""
-    return {"smoke": SMOKE, "laptop": replace(LAPTOP, **changes), "paper": replace(paper, **changes)}[scale]
+def of_pool(scale: Scale, rows: Iterable[Mapping[str, Label]]) -> list[tuple[Mapping[str, Label], Trained]]:
+    """Rows of the pool, as far as a scale has them, with what is trained."""
+    whole = pool(scale)
+    tasks = {tuple(c.labels.values()): c.task for g in (whole, *whole.then) for c in g.cases}
+    found = [(row, tasks.get(tuple(row.values()))) for row in rows]
+    return [(row, task) for row, task in found if isinstance(task, Trained)]
 
 
-def note(scale: Scale, laptop: str = "", paper: str = "") -> str:
-    """What a scale's numbers do not say."""
-    return {"smoke": "", "laptop": "; ".join(filter(None, (SHORT, laptop))), "paper": paper}[scale]
+def again(scale: Scale, rows: Iterable[Mapping[str, Label]], what: str, *measured: str | Mapping[str, Any]) -> Grid:
+    """Runs of the pool measured by something that it does not measure, under `what` as their variant."""
+    items = 200 if scale == "smoke" else 10_000
+    cases = [
+        Case({**row, "variant": what}, Trained(seed=0, run=task.run, metrics=metrics(*measured), items=items))
+        for row, task in of_pool(scale, rows)
+    ]
+    return Grid(tuple(cases), 1 if scale == "smoke" else 5)
 
 
-def critic(scale: Scale) -> dict[str, Any]:
-    """The discriminator of FactorVAE and RTC-VAE: the paper's 1000 units a layer, 256 on a laptop."""
-    return {} if scale == "paper" else {"by": DensityRatio(hidden=256)}
+def matrix(rows: Frame, name: str) -> tuple[Any, list[str]]:
+    """The matrix behind a score of one task (latents, factors), and the factors' names; empty where there is none."""
+    found = rows["details"].iloc[0].get("matrices", {}).get(name)
+    if not found:
+        return np.zeros((0, 0)), []
+    return np.nan_to_num(np.array(found["rows"], dtype=float)), list(found["factors"])
 
 
-def sprites(scale: Scale) -> Source:
-    """dSprites at 64 px, at 32 px on a laptop; a tiny stand-in for smoke."""
-    return XYSquares(size=32) if scale == "smoke" else DSprites(size=32 if scale == "laptop" else 64)
+def trade_off(frame: Frame) -> dict[str, Any]:
+    """MIG against the reconstruction error, a dot a run, on each data set."""
+    from hatchel.study.figures import scatter
+
+    return {
+        f"{data}: MIG against reconstruction": scatter(group, ERROR, "mig", "method", ("reconstruction (nats)", "MIG"))
+        for (data,), group in groups(frame, "data").items()
+    }
 
 
-def shapes(scale: Scale) -> Source:
-    """Shapes3D, in the same way."""
-    return XYSquares(size=32) if scale == "smoke" else Shapes3D(size=32 if scale == "laptop" else 64)
+def rank_correlation_of(first: str, second: str) -> Callable[[Frame], float | None]:
+    """Spearman's correlation of two values over all tasks of a seed; None below four of them."""
+
+    def correlated(rows: Frame) -> float | None:
+        by = rows.pivot_table(index="task", columns="metric", values="value", sort=False)
+        if not {first, second} <= {*by.columns} or len(by := by[[first, second]].dropna()) < 4:
+            return None
+        return float(rank_correlation({first: by[first], second: by[second]}).matrix[0, 1])
+
+    return correlated
+
+
+def one(rows: Frame, name: str) -> float | None:
+    """A value of a single task."""
+    found = values(rows, name)
+    return found[0] if found else None

@@ -2,244 +2,226 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from hatchel.studies.common import FREE, NETWORK, QUICK, Budget, budget, critic, note, sprites
-from hatchel.study.claims import Claim, higher, inside, lower, near
-from hatchel.study.frame import Frame, groups, select, tasks, values
-from hatchel.study.grid import Grid, Scale, axis, metrics, product
+from hatchel.studies.common import COLUMNS, DATA, DEVAE, ERROR, KL, again, at, matrix, one, trade_off, view
+from hatchel.studies.pool import NETWORK, SHAPES, SPRITES, beta_vae, cell, de_vae, stage, tcvae
+from hatchel.study.claims import Claim, each, higher, inside, lower, near, of_each
+from hatchel.study.frame import Frame, groups, tasks
+from hatchel.study.grid import Grid, Scale, metrics
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column
+from hatchel.study.task import Case, Label
 
-PAPER = Budget(steps=300_000, seeds=10, batch_size=256, lr=1e-4)
-BETAS = {"smoke": (1, 4, 10), "laptop": (1, 4, 10), "paper": (1, 10, 40)}
-"""A quarter of the pixels, a quarter of the reconstruction error: so about a quarter of the weights."""
-
-
-def words(scale: Scale) -> str:
-    """What the numbers do not say."""
-    return note(scale, "betas 1, 4, 10", "betas 1, 10, 40")
-
-
-def comparison_grid(scale: Scale) -> Grid:
-    """DeVAE, beta-VAE at each of its betas, and the rest of the field."""
-    betas = BETAS[scale]
-    methods: dict[str, dict[str, Any]] = {
-        "DeVAE": {"method": "de_vae", "betas": betas, **FREE},
-        **{f"beta-VAE {b}": {"method": "beta_vae", "beta": b, **NETWORK} for b in betas[1:]},
-        "beta-VAE 6": {"method": "beta_vae", "beta": 6, **NETWORK},
-        "beta-TCVAE": {"method": "beta_tcvae", "beta": 12, **NETWORK},
-        "FactorVAE": {"method": "factor_vae", "gamma": 10, **critic(scale), **NETWORK},
-        "DynamicVAE": {"method": "dynamic_vae", **NETWORK},
-        "CascadeVAE": {"method": "cascade_vae", **FREE},
-    }
-    return budget(scale, PAPER).grid(axis("method", methods), sprites(scale), note=words(scale))
+TABLE2 = {"single": 0.19, "parallel": 0.24, "linear": 0.24, "": 0.35}
+"""MIG at layer 0 on dSprites, by variant."""
+BASELINES: Mapping[str, Label] = {
+    "DeVAE": "", "beta-VAE": 6, "beta-TCVAE": 12, "FactorVAE": 10, "DynamicVAE": "", "CascadeVAE": "",
+}  # fmt: skip
+"""Strengths of Fig. 2 and Table 6."""
+LEVELS = "error by layer"
 
 
-def comparison_claims(frame: Frame) -> list[Claim]:
-    """Sections 4.2 and 4.3 of the paper, and Table 2."""
-    own = select(frame, method="DeVAE")
-    result = [
-        near("DeVAE: MIG at layer 1 equals that at layer 0 (± 0.02).", own, own, "mig@level 1", "mig", 0.02),
-        near("DeVAE: MIG at layer 2 equals that at layer 0 (± 0.02).", own, own, "mig@level 2", "mig", 0.02),
-    ]
-    strongest = {f"beta-VAE {betas[-1]}" for betas in BETAS.values()}
-    for (other,), them in groups(frame, "method").items():
-        if other != "DeVAE":
-            result.append(higher(f"DeVAE's MIG is above that of {other}.", own, them, "mig"))
-        if other in strongest or other == "beta-TCVAE":
-            result.append(lower(f"DeVAE reconstructs better at layer 0 than {other}.", own, them, "reconstruction"))
-    return result
+def information(rows: Frame) -> tuple[Any, list[str]]:
+    """max_d I(z_d; factor) at each time it was measured (times, factors), and the factors' names."""
+    history = rows["details"].iloc[0].get("history", [])
+    found = [m["mig"] for _, m in history if "mig" in m]
+    stack = [np.nan_to_num(np.array(m["rows"], dtype=float)).max(axis=0) for m in found]
+    return np.array(stack), list(found[0]["factors"]) if found else []
 
 
-register(Study(
-    name="devae-comparison",
-    about="MIG, FactorVAE score, DCI and reconstruction of DeVAE and the methods it is compared with.",
-    paper="Wu et al. 2023, Fig. 2, Tables 3, 6",
-    grid=comparison_grid,
-    columns=(
-        Column("mig", "MIG", {("DeVAE",): 0.35}),
-        Column("mig@level 1", "MIG, layer 1", {("DeVAE",): 0.35}),
-        Column("mig@level 2", "MIG, layer 2", {("DeVAE",): 0.35}),
-        Column("factor_vae_score", "FactorVAE score"),
-        Column("dci", "DCI"),
-        Column("reconstruction", "reconstruction (nats)", {("DeVAE",): 52.0}, 2),
-        Column("reconstruction@level 2", "reconstruction, layer 2", digits=2),
-    ),
-    claims=comparison_claims,
-))  # fmt: skip
-
-SNAPSHOTS = {"smoke": 2, "laptop": 6, "paper": 20}
+def fall(rows: Frame) -> float | None:
+    """The largest fall of the information about a factor below its peak so far, as a share of the peak."""
+    stack, factors = information(rows)
+    if not factors:
+        return None
+    lost = (np.maximum.accumulate(stack, axis=0) - stack).max(axis=0)
+    return float((lost / np.maximum(stack.max(axis=0), 0.1)).max())
 
 
-def diffusion_grid(scale: Scale) -> Grid:
-    """DeVAE, and beta-VAE at its first and last beta."""
-    betas = BETAS[scale]
-    methods: dict[str, dict[str, Any]] = {
-        "DeVAE": {"method": "de_vae", "betas": betas, **FREE},
-        **{f"beta-VAE {b}": {"method": "beta_vae", "beta": b, **NETWORK} for b in (betas[0], betas[-1])},
-    }
-    items = 5_000 if scale == "laptop" else 10_000
-    chosen = budget(scale, PAPER, metrics=QUICK, items=items)
-    measured = f"{words(scale)}; measured {SNAPSHOTS[scale]} times".removeprefix("; ")
-    return chosen.grid(axis("method", methods), sprites(scale), {"snapshots": SNAPSHOTS[scale]}, measured)
+def jump(rows: Frame) -> float | None:
+    """The largest rise of the number of active units from one time to the next."""
+    found = [v for _, v in rows["details"].iloc[0].get("curves", {}).get("active_units", [])]
+    return float(np.diff(found).max()) if len(found) > 1 else None
+
+
+def elbo(rows: Frame) -> float | None:
+    """-E log p(x|z) and the KL, together negative."""
+    error, kl = one(rows, ERROR), one(rows, KL)
+    return None if error is None or kl is None else -error - kl
+
+
+def alone(factor: str) -> Any:
+    """Of the latent that knows a factor best, the share of that factor in all it knows about factors."""
+
+    def share(rows: Frame) -> float | None:
+        known, factors = matrix(rows, "mig")
+        if factor not in factors:
+            return None
+        best = known[known[:, factors.index(factor)].argmax()]
+        return float(best[factors.index(factor)] / best.sum()) if best.sum() else 0.0
+
+    return of_each(share)
+
+
+def claims() -> list[Claim]:
+    """Section 4 and the appendix."""
+    found: list[Claim] = []
+    for suffix, data in DATA.items():
+        own = at(data, "DeVAE")
+        for other, mig, error in (("beta-TCVAE", "8 %", "2 %"), ("beta-VAE", "47 %", "30 %")):
+            them, name = at(data, other, BASELINES[other]), f"{other} {BASELINES[other]}"
+            found += [
+                DEVAE(f"D2.{other.lower()}.{suffix}", "Fig. 2", f"{data}: DeVAE's MIG is above that of {name} (by "
+                      f"{mig} in the paper).", higher("mig", own, them)),
+                DEVAE(f"D3.{other.lower()}.{suffix}", "Fig. 2", f"{data}: DeVAE's reconstruction error is below that "
+                      f"of {name} (by {error} in the paper).", lower(ERROR, own, them)),
+            ]  # fmt: skip
+        dynamic = at(data, "DynamicVAE")
+        cascade = at(data, "CascadeVAE")
+        found += [
+            DEVAE(f"D4.{suffix}", "Fig. 4", f"{data}: information about a factor falls further below its peak in "
+                  "DynamicVAE than in DeVAE (largest fall).", higher(of_each(fall), dynamic, own)),
+            DEVAE(f"D4.kept.{suffix}", "Fig. 4", f"{data}: in DeVAE it never falls by more than a quarter of its peak.",
+                  inside(of_each(fall), own, high=0.25), True),
+            DEVAE(f"D10.elbo.{suffix}", "Table 6", f"{data}: DeVAE's ELBO is above that of beta-VAE 6 and beta-TCVAE "
+                  "12.",
+                  higher(of_each(elbo), own, *(at(data, m, BASELINES[m]) for m in ("beta-VAE", "beta-TCVAE"))), True),
+            DEVAE(f"D10.cascade.{suffix}", "App. A.8", f"{data}: CascadeVAE reconstructs better than DeVAE, with a "
+                  "lower MIG.",
+                  each({"reconstruction": lower(ERROR, cascade, own), "MIG": lower("mig", cascade, own)})),
+        ]  # fmt: skip
+    own = at(SHAPES, "DeVAE")
+    levels = {**own, "variant": LEVELS}
+    found += [
+        DEVAE("D7.mig", "Table 2", "At layer 0 DeVAE's MIG is above that of a single space, of parallel spaces and of "
+              "a linear map.", higher("mig", own, *(at(SHAPES, "DeVAE", "", v) for v in ("single", "parallel",
+              "linear")))),
+        DEVAE("D7.layers", "Table 2", "The reconstruction error is smallest at layer 0 and grows from layer to layer.",
+              each({"layer 1 over 0": higher(f"{ERROR}@level 1", levels, levels, beside=ERROR),
+                    "layer 2 over 1": higher(f"{ERROR}@level 2", levels, levels, beside=f"{ERROR}@level 1")})),
+        DEVAE("D8.two", "Table 3", "Betas (1, 10, 40) have a higher MIG than (1, 10).",
+              higher("mig", own, at(SHAPES, "DeVAE", "", "beta 1, 10"))),
+        DEVAE("D8.five", "Table 3", "Five betas (1, 10, 20, 40, 80) are only slightly worse than (1, 10, 40) (MIG "
+              "within 0.05, ours).", near("mig", at(SHAPES, "DeVAE", "", "beta 1, 10, 20, 40, 80"), own, within=0.05)),
+        DEVAE("D9", "Table 4", "s = 1 has a higher MIG than s = 0.5 and s = 2.",
+              higher("mig", own, *(at(SHAPES, "DeVAE", "", f"s = {s:g}") for s in (0.5, 2)))),
+        DEVAE("D11", "Fig. 7", "Object size is alone in one latent on Shapes3D (nine tenths of what that latent "
+              "knows, ours).",
+              inside(alone("scale"), own, low=0.9)),
+    ]  # fmt: skip
+    return found
 
 
 def information_over_training(frame: Frame) -> dict[str, Any]:
-    """A panel a method, a line a factor."""
+    """A panel a method, a line a factor (Figs. 4, 11)."""
     from hatchel.study.figures import COLOURS, grid_of
 
     def panel(axes: Any, group: Frame) -> None:
-        steps, stack, factors = _history(group, "mig")
-        for colour, factor, line in zip(COLOURS * 3, factors, stack.mean(axis=0).T, strict=False):
+        runs = [rows for _, rows in group.groupby("task", sort=False)]
+        steps = [step for step, _ in runs[0]["details"].iloc[0]["history"]]
+        stack = np.mean([information(rows)[0] for rows in runs], axis=0)
+        for colour, factor, line in zip(COLOURS * 3, information(runs[0])[1], stack.T, strict=False):
             axes.plot(steps, line, "o-", markersize=2.5, color=colour, label=factor)
         axes.set_xlabel("steps")
         if axes.get_subplotspec().is_first_col():
             axes.set_ylabel("max I(z_d; factor), nats")
 
-    found = groups(frame, "method").items()
-    panels = {str(m): group for (m,), group in found if "history" in group["details"].iloc[0]}
-    if not panels:
-        return {}
-    figure = grid_of(panels, panel, across=len(panels), height=2.6, width=9.0, legend=6)
-    top = max(axes.get_ylim()[1] for axes in figure.axes)
-    for axes in figure.axes:
-        axes.set_ylim(0, top)  # to be compared
-    return {"Information about each factor over training": figure}
+    result: dict[str, Any] = {}
+    for (data,), part in groups(frame[frame["variant"] == ""], "data").items():
+        chosen = groups(part[part["method"].isin(["DeVAE", "DynamicVAE", "beta-TCVAE"])], "method")
+        panels = {str(m): g for (m,), g in chosen.items() if g["details"].iloc[0].get("history")}
+        if panels:
+            figure = grid_of(panels, panel, across=len(panels), height=2.6, width=9.0, legend=6)
+            top = max(axes.get_ylim()[1] for axes in figure.axes)
+            for axes in figure.axes:
+                axes.set_ylim(0, top)  # to be compared
+            result[f"{data}: information about each factor over training"] = figure
+    return result
 
 
-def diffusion_claims(frame: Frame) -> list[Claim]:
-    """Section 4.3: what is learned is not lost again."""
-    own = select(frame, method="DeVAE")
-    own = own[["history" in d for d in own["details"]]]
-    if not len(own):
-        return []
-    _, stack, _ = _history(own, "mig")
-    lost = (np.maximum.accumulate(stack, axis=1) - stack).max(axis=1)  # (seeds, factors)
-    worst = (lost / np.maximum(stack.max(axis=1), 0.1)).max(axis=1)
-    text = "DeVAE: information about a factor never falls by more than a quarter of its peak (the largest fall)."
-    return [inside(text, worst.tolist(), 0, 0.25)]
-
-
-def _history(frame: Frame, metric: str) -> tuple[Any, Any, list[str]]:
-    """Steps (T,), information (tasks, T, factors), names."""
-    found = [d["history"] for d in tasks(frame)["details"]]
-    steps = np.array([step for step, _ in found[0]])
-    factors = list(found[0][0][1][metric]["factors"])
-    stack = [
-        [np.nan_to_num(np.array(m[metric]["rows"], dtype=float)).max(axis=0) for _, m in history] for history in found
-    ]
-    return steps, np.array(stack), factors
+def wanted(labels: Mapping[str, Label]) -> bool:
+    """DeVAE with its ablations, and its baselines."""
+    plain = labels["encoder"] == "conv" and not labels["variant"]
+    return labels["method"] == "DeVAE" or (plain and BASELINES.get(str(labels["method"])) == labels["strength"])
 
 
 register(Study(
-    name="devae-diffusion",
-    about="max_d I(z_d; factor) of every factor, measured again and again during training, and at each layer.",
-    paper="Wu et al. 2023, Figs. 4, 11",
-    grid=diffusion_grid,
+    name="devae",
+    about="DeVAE and the methods it is compared with, over training too; its betas, spaces and scale; views of the "
+    "pool.",
+    paper="Wu et al. 2023, Figs. 2, 4, 7; Tables 2-4, 6",
+    grid=view(wanted, lambda scale: [again(scale, [at(SHAPES, "DeVAE")], LEVELS, ERROR)]),
     columns=(
-        Column("mig", "MIG"),
-        Column("mig@level 1", "MIG, layer 1"),
-        Column("mig@level 2", "MIG, layer 2"),
-        Column("reconstruction", "reconstruction (nats)", digits=2),
+        Column("mig", "MIG", {tuple(at(SPRITES, "DeVAE", "", v).values()): mig for v, mig in TABLE2.items() if not v}),
+        Column("mig@level 2", "MIG, layer 2", {tuple(at(SPRITES, "DeVAE").values()): 0.35}),
+        *COLUMNS[2:],
+        Column(f"{ERROR}@level 1", "reconstruction, layer 1", digits=1),
+        Column(f"{ERROR}@level 2", "reconstruction, layer 2", digits=1),
     ),
-    more_figures=information_over_training,
-    claims=diffusion_claims,
+    contrast="",
+    figures=lambda frame: {**trade_off(frame), **information_over_training(frame)},
+    claims=tuple(claims()),
 ))  # fmt: skip
 
 DIMENSIONS = {"smoke": (10, 32), "laptop": (10, 1024), "paper": (10, 1024)}
 
 
 def highdim_grid(scale: Scale) -> Grid:
-    """Both methods, both widths."""
-    betas = BETAS[scale]
-    settings = [
-        setting
-        for dim in DIMENSIONS[scale]
-        for setting in product(
-            axis("method", {
-                "DeVAE": {"method": "de_vae", "betas": betas, "dim": dim},
-                "beta-VAE": {"method": "beta_vae", "beta": betas[1], "latent.dim": dim},
-            }),
-            axis("D", {dim: {}}),
-        )
-    ]  # fmt: skip
-    items = 5_000 if scale == "laptop" else 10_000
-    chosen = budget(scale, PAPER, items=items, metrics=metrics("mig", "reconstruction", "active_units", "med"))
-    return chosen.grid(settings, sprites(scale), note=words(scale))
+    """Four methods, both widths, three times as long as the pool: with 1024 dimensions units are shut slowly."""
+    cases: list[Case] = []
+    length = {"smoke": 3, "laptop": 30_000, "paper": 300_000}[scale]
+    chosen = metrics("mig", "reconstruction", "active_units")
+    for dim in DIMENSIONS[scale]:
+        wide: dict[str, Any] = {"latent": {"kind": "diagonal", "dim": dim}}
+        settings = [
+            de_vae(dim=dim), beta_vae(6, **wide), tcvae(12, **wide), cell("DynamicVAE", method="dynamic_vae",
+            **NETWORK, **wide),
+        ]  # fmt: skip
+        part = stage(SPRITES, scale, settings, 5, metrics=chosen, steps=length)
+        cases += [Case({"method": c.labels["method"], "D": dim}, c.task) for c in part.cases]
+    return Grid(tuple(cases), 1 if scale == "smoke" else 5, "dSprites, otherwise as the pool" * (scale == "laptop"))
 
 
-def highdim_claims(frame: Frame) -> list[Claim]:
-    """Section 4.4: DeVAE trains with 1024 dimensions and keeps few of them active."""
-    own = {d: select(frame, method="DeVAE", D=d) for d in (10, 1024)}
-    few = "DeVAE with D = 1024 trains, and leaves nine tenths of the dimensions unused (active units)."
-    kept = "DeVAE's MIG with D = 1024 is that with D = 10 (± 0.05)."
-    return [
-        inside(few, values(own[1024], "active_units"), 0, 102),
-        near(kept, own[1024], own[10], "mig", "mig", 0.05),
-    ]
+def highdim_claims() -> list[Claim]:
+    """Section 4.4, Fig. 12."""
+    found: list[Claim] = []
+    for method in ("beta-TCVAE", "DynamicVAE", "beta-VAE", "DeVAE"):
+        wide, ten = {"method": method, "D": 1024}, {"method": method, "D": 10}
+        if method in ("beta-TCVAE", "DynamicVAE"):
+            text, test = f"{method} loses MIG from 10 to 1024 dimensions.", lower("mig", wide, ten)
+        else:
+            text = f"{method} does not lose MIG from 10 to 1024 dimensions (more than 0.05, ours)."
+            test = higher("mig", wide, ten, by=-0.05)
+        found.append(DEVAE(f"D5.{method.lower()}", "Fig. 5", text, test))
+    own, dynamic = {"method": "DeVAE", "D": 1024}, {"method": "DynamicVAE", "D": 1024}
+    text = "With 1024 dimensions DynamicVAE's active units jump (largest rise between two times) more than DeVAE's."
+    return [*found, DEVAE("D6", "Fig. 12", text, higher(of_each(jump), dynamic, own))]
+
+
+def active_units(frame: Frame) -> dict[str, Any]:
+    """Active units over training (Fig. 12)."""
+    from hatchel.study.figures import curves
+
+    wide = frame[frame["D"] == frame["D"].max()]
+    has = [bool(d.get("curves")) for d in tasks(wide)["details"]]
+    return {"Active units over training": curves(wide, "active_units", "method")} if any(has) else {}
 
 
 register(Study(
     name="devae-highdim",
-    about="MIG, reconstruction, MED and active units of DeVAE and beta-VAE with 10 and 1024 dimensions.",
+    about="MIG, reconstruction and active units of four methods with 10 and 1024 dimensions, over training.",
     paper="Wu et al. 2023, Figs. 5, 12",
     grid=highdim_grid,
     columns=(
         Column("mig", "MIG"),
-        Column("med", "MED"),
         Column("active_units", "active units", digits=1),
-        Column("reconstruction", "reconstruction (nats)", digits=2),
+        Column(ERROR, "reconstruction (nats)", digits=1),
     ),
-    claims=highdim_claims,
-))  # fmt: skip
-
-TABLE2 = {"single": (0.19, 47.49), "parallel": (0.24, 22.21), "linear": (0.24, 38.82), "scaled (DeVAE)": (0.35, 43.29)}
-"""At layer 0: MIG, reconstruction."""
-
-
-def ablation_grid(scale: Scale) -> Grid:
-    """Table 2, then Tables 3 and 4."""
-    betas = BETAS[scale]
-    variants: dict[str, dict[str, Any]] = {
-        "scaled (DeVAE)": {},
-        "parallel": {"spaces": "parallel"},
-        "linear": {"spaces": "linear"},
-        "single": {"betas": betas[:1]},
-        "two betas": {"betas": betas[:2]},
-        "five betas": {"betas": (*betas, 2 * betas[-1], 4 * betas[-1])},
-        **{f"s = {s:g}": {"scale": s} for s in (0.0, 0.5, 2.0)},
-    }
-    base = {"method": "de_vae", "betas": betas, **FREE}
-    return budget(scale, PAPER).grid(axis("variant", variants), sprites(scale), base, words(scale))
-
-
-def ablation_claims(frame: Frame) -> list[Claim]:
-    """Table 2."""
-    own = select(frame, variant="scaled (DeVAE)")
-    others = {v: select(frame, variant=v) for v in ("single", "parallel", "linear")}
-    equal = near("Scaling keeps MIG across layers (± 0.02).", own, own, "mig@level 2", "mig", 0.02)
-    return [equal, *(higher(f"MIG at layer 0 is above that of {v}.", own, o, "mig") for v, o in others.items())]
-
-
-register(Study(
-    name="devae-ablation",
-    about="One space, parallel spaces, a linear map, and DeVAE's scaling; other betas; other draws of the layer.",
-    paper="Wu et al. 2023, Tables 2, 3, 4",
-    grid=ablation_grid,
-    columns=(
-        Column("mig", "MIG, layer 0", {(k,): mig for k, (mig, _) in TABLE2.items()}),
-        Column("mig@level 2", "MIG, layer 2", {("parallel",): 0.35, ("linear",): 0.30, ("scaled (DeVAE)",): 0.35}),
-        Column("reconstruction", "reconstruction, layer 0", {(k,): error for k, (_, error) in TABLE2.items()}, 2),
-        Column(
-            "reconstruction@level 2",
-            "reconstruction, layer 2",
-            {("parallel",): 62.40, ("linear",): 63.78, ("scaled (DeVAE)",): 175.99},
-            2,
-        ),
-    ),
-    contrast="variant",
-    claims=ablation_claims,
+    contrast="",
+    more_figures=active_units,
+    claims=tuple(highdim_claims()),
 ))  # fmt: skip

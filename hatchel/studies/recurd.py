@@ -8,178 +8,209 @@ from typing import Any
 
 import numpy as np
 
-from hatchel.data.cars3d import Cars3D
-from hatchel.studies.common import NETWORK, Budget, budget, critic, note, shapes, sprites
-from hatchel.study.claims import Claim, every, higher, lower
+from hatchel.core.spec import Count
+from hatchel.studies.common import DATA, ERROR, RECURD, at, matrix, of_pool, trade_off, view
+from hatchel.studies.pool import SHAPES, SPRITES, recurd, stage
+from hatchel.study.claims import Claim, each, higher, inside, lower, of_each
 from hatchel.study.frame import Frame, groups, select, tasks
-from hatchel.study.grid import Grid, Scale, axis, metrics, product
+from hatchel.study.grid import Grid, Scale
+from hatchel.study.statistics import rank_correlation
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column
+from hatchel.study.task import Case, Label, Result, Task, Workspace
+from hatchel.study.trained import Trained
+from hatchel.training.spec import RunSpec
 
-PAPER = Budget(steps=300_000, seeds=5)
-OWN: Mapping[str, Any] = {"method": "recurd", "decoder": "deconv"}
-"""RecurD has an encoder of its own."""
-ERROR = "reconstruction.mse_per_pixel"
+MSE = "reconstruction.mse_per_pixel"
+SCORES = {"sap": "SAP", "mig": "MIG", "dci": "DCI-D", "dci.completeness": "DCI-C", "dci.informativeness": "DCI-I"}
 TABLE2: Mapping[tuple[str, str], tuple[float, ...]] = {
     # reconstruction, SAP, MIG, DCI-D (Table 2), DCI-C, DCI-I (Table 6)
-    ("dSprites", "beta-VAE 4"): (0.0066, 0.0284, 0.2617, 0.1191, 0.1148, 0.2181),
-    ("dSprites", "beta-VAE 16"): (0.0094, 0.0242, 0.2241, 0.1820, 0.1575, 0.2087),
-    ("dSprites", "beta-VAE 60"): (0.0127, 0.0445, 0.1432, 0.1291, 0.1261, 0.1769),
-    ("dSprites", "AnnealedVAE"): (0.0171, 0.0311, 0.1177, 0.1449, 0.1793, 0.1663),
-    ("dSprites", "FactorVAE"): (0.0228, 0.0436, 0.2594, 0.1955, 0.1375, 0.1699),
-    ("dSprites", "beta-TCVAE"): (0.0162, 0.0352, 0.1585, 0.1774, 0.1988, 0.1660),
-    ("dSprites", "DIP-VAE"): (0.0213, 0.0261, 0.0731, 0.1038, 0.0968, 0.1496),
-    ("dSprites", "RecurD"): (0.0047, 0.0502, 0.2707, 0.3841, 0.3835, 0.2222),
-    ("3DShapes", "beta-VAE 4"): (0.0216, 0.1463, 0.2519, 0.4682, 0.4463, 0.1982),
-    ("3DShapes", "beta-VAE 16"): (0.0544, 0.1488, 0.2629, 0.4528, 0.4691, 0.1828),
-    ("3DShapes", "beta-VAE 60"): (0.0624, 0.1041, 0.2402, 0.4317, 0.4215, 0.1641),
-    ("3DShapes", "AnnealedVAE"): (0.0811, 0.0730, 0.2217, 0.4279, 0.4419, 0.1682),
-    ("3DShapes", "FactorVAE"): (0.0800, 0.1331, 0.2630, 0.4491, 0.4419, 0.1707),
-    ("3DShapes", "beta-TCVAE"): (0.0312, 0.0364, 0.2070, 0.4487, 0.4516, 0.1774),
-    ("3DShapes", "DIP-VAE"): (0.0213, 0.2013, 0.3108, 0.4853, 0.4621, 0.1961),
-    ("3DShapes", "RecurD"): (0.0083, 0.1979, 0.3105, 0.5804, 0.5668, 0.2014),
+    (SPRITES, "beta-VAE 4"): (0.0066, 0.0284, 0.2617, 0.1191, 0.1148, 0.2181),
+    (SPRITES, "beta-VAE 16"): (0.0094, 0.0242, 0.2241, 0.1820, 0.1575, 0.2087),
+    (SPRITES, "AnnealedVAE"): (0.0171, 0.0311, 0.1177, 0.1449, 0.1793, 0.1663),
+    (SPRITES, "FactorVAE 6.4"): (0.0228, 0.0436, 0.2594, 0.1955, 0.1375, 0.1699),
+    (SPRITES, "beta-TCVAE 4"): (0.0162, 0.0352, 0.1585, 0.1774, 0.1988, 0.1660),
+    (SPRITES, "RecurD-1 0.1"): (0.0047, 0.0502, 0.2707, 0.3841, 0.3835, 0.2222),
+    (SHAPES, "beta-VAE 4"): (0.0216, 0.1463, 0.2519, 0.4682, 0.4463, 0.1982),
+    (SHAPES, "beta-VAE 16"): (0.0544, 0.1488, 0.2629, 0.4528, 0.4691, 0.1828),
+    (SHAPES, "beta-VAE 60"): (0.0624, 0.1041, 0.2402, 0.4317, 0.4215, 0.1641),
+    (SHAPES, "AnnealedVAE"): (0.0811, 0.0730, 0.2217, 0.4279, 0.4419, 0.1682),
+    (SHAPES, "FactorVAE 6.4"): (0.0800, 0.1331, 0.2630, 0.4491, 0.4419, 0.1707),
+    (SHAPES, "beta-TCVAE 4"): (0.0312, 0.0364, 0.2070, 0.4487, 0.4516, 0.1774),
+    (SHAPES, "DIP-VAE-I 100"): (0.0213, 0.2013, 0.3108, 0.4853, 0.4621, 0.1961),
+    (SHAPES, "RecurD-1 0.1"): (0.0083, 0.1979, 0.3105, 0.5804, 0.5668, 0.2014),
 }
-TABLE7: Mapping[tuple[str, str], tuple[float | None, float]] = {
-    # reconstruction, MIG; a GAN reconstructs nothing
-    ("dSprites", "beta-VAE 4"): (0.0066, 0.2617), ("dSprites", "InfoGAN"): (None, 0.1598),
-    ("dSprites", "ControlVAE"): (0.0102, 0.2455), ("dSprites", "NVAE"): (0.0041, 0.0043),
-    ("dSprites", "RecurD"): (0.0047, 0.2707),
-    ("3DShapes", "beta-VAE 4"): (0.0216, 0.2519), ("3DShapes", "InfoGAN"): (None, 0.1874),
-    ("3DShapes", "ControlVAE"): (0.0357, 0.2630), ("3DShapes", "NVAE"): (0.0078, 0.0081),
-    ("3DShapes", "RecurD"): (0.0083, 0.3105),
-    ("3DCars", "beta-VAE 4"): (0.0376, 0.1015), ("3DCars", "InfoGAN"): (None, 0.1083),
-    ("3DCars", "ControlVAE"): (0.0257, 0.1583), ("3DCars", "NVAE"): (0.0118, 0.0034),
-    ("3DCars", "RecurD"): (0.0132, 0.1762),
+MIG7 = {
+    (SPRITES, "InfoGAN"): 0.1598, (SPRITES, "ControlVAE"): 0.2455, (SPRITES, "NVAE"): 0.0043,
+    (SHAPES, "InfoGAN"): 0.1874, (SHAPES, "ControlVAE"): 0.2630, (SHAPES, "NVAE"): 0.0081,
 }  # fmt: skip
-ROUTERS = {"linear": (0.2539, 0.0176), "fixed": (0.2617, 0.0116), "attention": (0.2604, 0.0095)}
-"""MIG and reconstruction on 3DShapes (Table 9)."""
-TABLE9 = {("RecurD",): (0.3105, 0.0083), **{(f"router {k}",): v for k, v in ROUTERS.items()}}
+"""Table 7; its 3DCars are not in the pool."""
+ROUTERS = {"linear": 0.2539, "fixed": 0.2617, "attention": 0.2604}
+"""MIG on 3DShapes (Table 9)."""
 
 
-def published(figures: Mapping[Any, tuple[float | None, ...]], place: int) -> dict[Any, float]:
-    """One column of a paper's table, by the labels of its rows."""
-    return {row: value for row, found in figures.items() if (value := found[place]) is not None}
+def named(data: str, name: str) -> dict[str, Label]:
+    """The row of the pool behind a method of the tables: the baselines have RecurD's 8 dimensions on Shapes3D."""
+    method, _, strength = name.partition(" ")
+    eight = "D = 8" if data == SHAPES and not method.startswith("RecurD") and (data, name) not in MIG7 else ""
+    return at(data, method, float(strength) if strength else "", eight)
 
 
-def data_axis(scale: Scale, cars: bool = False) -> list[Any]:
-    """Both data sets, with 3DCars where the paper has it; one of them is enough for smoke."""
-    sources = {"dSprites": {"data": sprites(scale)}}
-    sources |= {} if scale == "smoke" else {"3DShapes": {"data": shapes(scale)}}
-    return axis("data", sources | ({"3DCars": {"data": Cars3D()}} if cars and scale == "paper" else {}))
+def published(place: int) -> dict[tuple[Label, ...], float]:
+    """A column of Tables 2 and 6, by the labels of the pool."""
+    found = {key: row[place] for key, row in TABLE2.items()}
+    return {tuple(named(*key).values()): value for key, value in (found | (MIG7 if place == 2 else {})).items()}
 
 
-def table2_methods(scale: Scale) -> dict[str, dict[str, Any]]:
-    """RecurD and seven baselines; below the paper's scale FactorVAE is the run of tc-disparity."""
-    baselines: dict[str, dict[str, Any]] = {
-        "beta-VAE 4": {"method": "beta_vae", "beta": 4},
-        "FactorVAE": {"method": "factor_vae", "gamma": 6.4 if scale == "paper" else 10, **critic(scale)},
-        "beta-VAE 16": {"method": "beta_vae", "beta": 16},
-        "beta-VAE 60": {"method": "beta_vae", "beta": 60},
-        "AnnealedVAE": {"method": "annealed_vae", "gamma": 1000},
-        "beta-TCVAE": {"method": "beta_tcvae", "beta": 4},
-        "DIP-VAE": {"method": "dip_vae_i", "od": 100, "d": 10},
-    }
-    return {"RecurD": {**OWN, "layers": True}, **{k: {**v, **NETWORK} for k, v in baselines.items()}}
+def baselines(data: str) -> list[dict[str, Label]]:
+    """Of Table 2, as far as the pool has them on these data."""
+    found = [named(*key) for key in TABLE2 if key[0] == data and not key[1].startswith("RecurD")]
+    return found if data == SHAPES else [*found, at(data, "DIP-VAE-I", 20)]
 
 
-def table2_grid(scale: Scale) -> Grid:
-    """Each method with its weights, on both data sets."""
-    settings = product(data_axis(scale), axis("method", table2_methods(scale)))
-    laptop = "RecurD-1: D = 8, its own encoder, the others' decoder; FactorVAE with gamma 10, the run of tc-disparity"
-    return budget(scale, PAPER).grid(settings, sprites(scale), note=note(scale, laptop))
+class MiniBatches(Task):
+    """`correlation`: over mini-batches, Spearman's of I(x;z) and the reconstruction error, both at a draw (Fig. 3)."""
+
+    run: RunSpec
+    """What is trained; its seed is the task's."""
+    items: Count = 6_400
+    """Items in all, which are also the mixture q(z)."""
+    batch: Count = 64
+    """Items of a mini-batch."""
+
+    def compute(self, workspace: Workspace) -> Result:
+        from hatchel.evaluation.evaluation import encodings
+        from hatchel.metrics._aggregate import log_given, log_joint
+
+        run = Trained(seed=self.seed, run=self.run).trained(workspace)
+        found = encodings(run, self.items, seed=0)
+        assert found.std is not None
+        mean, std, z = (codes.astype(np.float64) for codes in (found.mean, found.std, found.sample))
+        x, rebuilt = run.data.images(found.items) / np.float32(255), run.decode(found.sample).clip(1e-6, 1 - 1e-6)
+        error = -(x * np.log(rebuilt) + (1 - x) * np.log(1 - rebuilt)).sum(axis=(1, 2, 3))
+        information = log_given(mean, std, z) - log_joint(mean, std, z)
+        order = np.random.default_rng(self.seed).permutation(len(x) // self.batch * self.batch)
+        means = {
+            name: values[order].reshape(-1, self.batch).mean(axis=1).tolist()
+            for name, values in (("information", information), ("error", error))
+        }
+        return Result({"correlation": float(rank_correlation(means).matrix[0, 1])}, means)
 
 
-def table2_claims(frame: Frame) -> list[Claim]:
-    """Section 5.1.1: better than all baselines, in reconstruction and in every score."""
-    result: list[Claim] = []
-    for (data,), group in groups(frame, "data").items():
-        own = select(group, method="RecurD")
-        others = {method: select(group, method=method) for method in list(table2_methods("paper"))[1:]}
-        better = {m: lower("", own, them, "reconstruction") for m, them in others.items()}
-        result.append(every(f"{data}: RecurD reconstructs better than every baseline.", better))
-        for name, called in (("sap", "SAP"), ("mig", "MIG"), ("dci", "DCI-D")):
-            above = {m: higher("", own, them, name) for m, them in others.items()}
-            result.append(every(f"{data}: RecurD's {called} is above every baseline's.", above))
-    return result
+BATCHED = [at(SHAPES, method, strength, "D = 8") for method, strength in (("beta-VAE", 4), ("FactorVAE", 6.4))]
+BATCHES = "mini-batches"
 
 
-register(Study(
-    name="recurd-table2",
-    about="Reconstruction, SAP, MIG and DCI of RecurD and seven baselines on dSprites and 3DShapes.",
-    paper="Chen et al. 2022, Tables 2, 6; Fig. 3",
-    grid=table2_grid,
-    columns=(
-        Column(ERROR, "reconstruction (MSE)", published(TABLE2, 0), 4),
-        Column("sap", "SAP", published(TABLE2, 1), 4),
-        Column("mig", "MIG", published(TABLE2, 2), 4),
-        Column("dci", "DCI-D", published(TABLE2, 3), 4),
-        Column("dci.completeness", "DCI-C", published(TABLE2, 4), 4),
-        Column("dci.error", "DCI-I (error)", published(TABLE2, 5), 4),
-    ),
-    trade=(ERROR, "mig"),
-    claims=table2_claims,
-))  # fmt: skip
-
-BASELINES: dict[str, dict[str, Any]] = {
-    "RecurD": {**OWN, "layers": True},
-    "beta-VAE 4": {"method": "beta_vae", "beta": 4, **NETWORK},
-    "ControlVAE": {"method": "control_vae", **NETWORK},
-    "InfoGAN": {"method": "info_gan"},
-    "NVAE": {"method": "nvae_lite"},
-}
+def more(scale: Scale) -> list[Grid]:
+    """The weights of Fig. 6 that the pool lacks, and mini-batches of its runs."""
+    settings = [recurd(l2=0.1, variant=f"l1 = {weight:g}", l1=weight) for weight in (0.5, 4.0)]
+    rows = [at(SHAPES, "beta-VAE", 4)] if scale == "smoke" else BATCHED  # at smoke the pool has no D = 8
+    size = {"items": 64, "batch": 2} if scale == "smoke" else {}
+    cases = [
+        Case({**row, "variant": BATCHES}, MiniBatches(seed=0, run=task.run, **size))
+        for row, task in of_pool(scale, rows)
+    ]
+    grids = [Grid(tuple(cases), 1 if scale == "smoke" else 5)]
+    return grids if scale == "smoke" else [*grids, stage(SHAPES, scale, settings, 5)]
 
 
-def baselines_grid(scale: Scale) -> Grid:
-    """Each method with its own settings."""
-    settings = product(data_axis(scale, cars=True), axis("method", BASELINES))
-    words = note(scale, "no 3DCars; InfoGAN and NVAE with networks of their own", "3DCars from its own file")
-    return budget(scale, PAPER).grid(settings, sprites(scale), note=words)
+def found_factors(rows: Frame) -> float | None:
+    """Of the factor that is found worst, the R² or accuracy of the latent that knows it best."""
+    known, factors = matrix(rows, "sap")
+    return float(known.max(axis=0).min()) if factors else None
 
 
-def baselines_claims(frame: Frame) -> list[Claim]:
-    """Appendix F: RecurD has the highest MIG of all; NVAE reconstructs as well and has almost none."""
-    result: list[Claim] = []
-    for (data,), group in groups(frame, "data").items():
-        own = select(group, method="RecurD")
-        others = {method: select(group, method=method) for method in list(BASELINES)[1:]}
-        above = {method: higher("", own, them, "mig") for method, them in others.items()}
-        result.append(every(f"{data}: RecurD's MIG is above that of all others.", above))
-        result.append(lower(f"{data}: NVAE reconstructs better than RecurD.", others["NVAE"], own, "reconstruction"))
-    return result
+def early(rows: Frame) -> float | None:
+    """The mean reconstruction term over the first fifth of training."""
+    points = np.array(rows["details"].iloc[0].get("training", {}).get("rec", []))
+    return float(points[points[:, 0] <= points[-1, 0] / 5, 1].mean()) if len(points) > 5 else None
 
 
-register(Study(
-    name="recurd-baselines",
-    about="Reconstruction and MIG of RecurD, beta-VAE, ControlVAE, InfoGAN and NVAE on dSprites, 3DShapes and 3DCars.",
-    paper="Chen et al. 2022, Table 7",
-    grid=baselines_grid,
-    columns=(
-        Column(ERROR, "reconstruction (MSE)", published(TABLE7, 0), 4),
-        Column("mig", "MIG", published(TABLE7, 1), 4),
-    ),
-    trade=(ERROR, "mig"),
-    claims=baselines_claims,
-))  # fmt: skip
-
-
-def depths(*numbers: int, layers: bool) -> dict[str, dict[str, Any]]:
-    """RecurD by the number of routers."""
-    return {f"RecurD-{d}": {**OWN, "depth": d, "layers": layers or d == 1} for d in numbers}
-
-
-def depth_grid(scale: Scale) -> Grid:
-    """By the number of routers."""
-    settings = axis("method", depths(0, 1, 2, layers=False))
-    return budget(scale, PAPER).grid(settings, sprites(scale), note=note(scale, "RecurD's encoders, D = 8"))
+def claims() -> list[Claim]:
+    """Section 5 and the appendix; the paper's method has its penalty, l2 = 0 is the architecture alone."""
+    found: list[Claim] = []
+    for suffix, data in DATA.items():
+        own, alone, others = at(data, "RecurD-1", 0.1), at(data, "RecurD-1", 0.0), baselines(data)
+        plain = at(data, "VAE", 1, "D = 8" if data == SHAPES else "")
+        text = f"{data}: RecurD's reconstruction error is below each baseline's."
+        found += [
+            RECURD(f"R1.{suffix}", "Table 2", text, lower(ERROR, own, *others)),
+            RECURD(f"R1.alone.{suffix}", "Table 2", f"{text[:-1]} without its penalty too.", lower(ERROR, alone,
+                   *others),
+                   True),
+            RECURD(f"R1.vae.{suffix}", "Table 2", f"{data}: it is below a plain VAE's (l1 = 1).", lower(ERROR, own,
+                   plain),
+                   True),
+        ]  # fmt: skip
+        found += [
+            RECURD(f"R2.{value.replace('.', '-')}.{suffix}", "Tables 2, 6", f"{data}: RecurD's {name} is above each "
+                   "baseline's.",
+                   higher(value, own, *others))
+            for value, name in SCORES.items()
+        ]  # fmt: skip
+        betas = [named(data, f"beta-VAE {b}") for b in (4, 16, 60)] if data == SHAPES else [
+            at(data, "beta-VAE", b) for b in (4, 10, 16)
+        ]  # fmt: skip
+        grows = {f"{b['strength']:g} to {a['strength']:g}": higher(ERROR, a, b) for b, a in pairwise(betas)}
+        found += [
+            RECURD(f"R3.{suffix}", "Section 5.1.1", f"{data}: beta-VAE's reconstruction error grows with beta.",
+                   each(grows)),
+            RECURD(f"R8.{suffix}", "Table 7", f"{data}: RecurD's MIG is above that of InfoGAN, ControlVAE and NVAE.",
+                   higher("mig", own, *(at(data, method) for method in ("InfoGAN", "ControlVAE", "NVAE")))),
+            RECURD(f"R8.nvae.{suffix}", "Table 7", f"{data}: NVAE's MIG is almost 0 (below 0.05, ours).",
+                   inside("mig", at(data, "NVAE"), high=0.05)),
+        ]  # fmt: skip
+    found.append(RECURD(
+        "R4", "Fig. 3", "Over mini-batches of a baseline less I(x;z) goes with a larger reconstruction error (rank "
+        "correlation below 0).", each({str(row["method"]): inside("correlation", {**row, "variant": BATCHES},
+        high=0.0) for row in BATCHED}),
+    ))  # fmt: skip
+    zero, two = at(SHAPES, "RecurD-0", 0.0), at(SHAPES, "RecurD-2", 0.1)
+    for depth in (1, 2):
+        own = at(SHAPES, f"RecurD-{depth}", 0.1)
+        for term, value in (("sufficiency", "elbo_terms.mutual_information"), ("disentanglement", "pairwise_nmi")):
+            words = {"sufficiency": "I(x;z)", "disentanglement": "dependence between latents (pairwise NMI)"}[term]
+            found.append(RECURD(f"R5.{term}.{depth}", "Fig. 4", f"RecurD-{depth}'s {words} is below RecurD-0's.",
+                                lower(value, own, zero)))  # fmt: skip
+    found.append(RECURD(
+        "R5.early", "Fig. 4", "RecurD-2 falls faster early: its reconstruction term over the first fifth of training "
+        "is below RecurD-0's.", lower(of_each(early), two, zero),
+    ))  # fmt: skip
+    own = at(SHAPES, "RecurD-1", 0.1)
+    found.append(RECURD(
+        "R6", "Fig. 5", "All six factors of 3DShapes are found: one latent knows each (R² or accuracy at least 0.5, "
+        "ours).",
+        inside(of_each(found_factors), own, low=0.5),
+    ))  # fmt: skip
+    weights = {"l1": (at(SHAPES, "RecurD-1", 0.1, "l1 = 4"), at(SHAPES, "RecurD-1", 0.1, "l1 = 0.5")),
+               "l2": (at(SHAPES, "RecurD-1", 2.0), at(SHAPES, "RecurD-1", 0.02))}  # fmt: skip
+    for name, (large, small) in weights.items():
+        found += [
+            RECURD(f"R7.{name}.sap", "Fig. 6", f"A larger {name} raises SAP.", higher("sap", large, small)),
+            RECURD(f"R7.{name}.error", "Fig. 6", f"A larger {name} lowers the reconstruction error.",
+                   lower(ERROR, large, small)),
+        ]  # fmt: skip
+    one_router, layers = at(SHAPES, "RecurD-1", 0.1), ("mig@layer m2", "mig@layer m3", "mig")
+    found += [
+        RECURD("R9.1", "Table 8", "RecurD-1: MIG of z is above that of the layer before.",
+               higher("mig", one_router, one_router, beside="mig@layer m2")),
+        RECURD("R9.2", "Table 8", "RecurD-2: MIG grows from layer to layer up to z.",
+               each({f"{a} over {b}": higher(a, two, two, beside=b) for b, a in pairwise(layers)})),
+        RECURD("R10", "Table 9", "RecurD's router has a higher MIG than the linear, the fixed and the attention router "
+               "(l2 = 0).", higher("mig", at(SHAPES, "RecurD-1", 0.0),
+                                   *(at(SHAPES, "RecurD-1", 0.0, f"{name} router") for name in ROUTERS))),
+    ]  # fmt: skip
+    return found
 
 
 def terms_over_training(frame: Frame) -> dict[str, Any]:
-    """A panel a term."""
+    """A panel a term, a line a depth (Fig. 4)."""
     from hatchel.study.figures import COLOURS, grid_of
 
     drawn = {
-        str(method): [d["training"] for d in tasks(group)["details"] if d.get("training")]
-        for (method,), group in groups(frame, "method").items()
+        f"{method}, l2 = {weight:g}": [d["training"] for d in tasks(group)["details"] if d.get("training")]
+        for (method, weight, variant, data), group in groups(frame, "method", "strength", "variant", "data").items()
+        if str(method).startswith("RecurD") and weight in (0.0, 0.1) and not variant and data == SHAPES
     }
     every_run = [curves for runs in drawn.values() for curves in runs]
     names = [n for n in ("rec", "kl", "between", "within") if any(n in curves for curves in every_run)]
@@ -197,121 +228,37 @@ def terms_over_training(frame: Frame) -> dict[str, Any]:
     return {"Terms over training": grid_of({n: n for n in names}, panel, across=2, height=2.2, legend=3)}
 
 
-def depth_claims(frame: Frame) -> list[Claim]:
-    """Section 5.1.1: modules with a router optimise minimal sufficiency and disentanglement much better."""
-    plain, result = select(frame, method="RecurD-0"), list[Claim]()
-    for depth in (1, 2):
-        own = select(frame, method=f"RecurD-{depth}")
-        result += [
-            lower(f"RecurD-{depth}'s KL is below RecurD-0's.", own, plain, "elbo_terms"),
-            higher(f"RecurD-{depth}'s DCI-D is above RecurD-0's.", own, plain, "dci"),
-        ]
-    return result
+def penalty_curve(frame: Frame) -> dict[str, Any]:
+    """Scores over l2, RecurD-1: is there a weight at which the penalty helps?"""
+    from hatchel.study.figures import lines
+
+    own = select(frame, data=SHAPES, method="RecurD-1")
+    own = own[own["variant"].isin(["", "within alone"])]
+    names = {"mig": "MIG", "dci": "DCI-D", ERROR: "reconstruction (nats)"}
+    if not len(own) or own["strength"].nunique() < 2:
+        return {}
+    return {f"{name} over l2": lines(own, "strength", value, "variant", ("l2", name)) for value, name in names.items()}
 
 
+CHOSEN = {
+    tuple(labels.values())
+    for data in (SHAPES, SPRITES)
+    for labels in (*baselines(data), at(data, "VAE", 1), *(at(data, m) for m in ("InfoGAN", "ControlVAE", "NVAE")))
+} | {tuple(at(SPRITES, "beta-VAE", 10).values())}
 register(Study(
-    name="recurd-depth",
-    about="Reconstruction, sufficiency and disentanglement terms of RecurD-0, -1 and -2 over training.",
-    paper="Chen et al. 2022, Fig. 4",
-    grid=depth_grid,
+    name="recurd",
+    about="RecurD and its baselines on Shapes3D and dSprites; its depths, layers, weights and routers; views of the "
+    "pool.",
+    paper="Chen et al. 2022, Tables 2, 6-9; Figs. 3-6",
+    grid=view(lambda labels: str(labels["method"]).startswith("RecurD") or labels["variant"] == "D = 8"
+              or tuple(labels.values()) in CHOSEN, more),
     columns=(
-        Column("mig", "MIG"),
-        Column("dci", "DCI-D"),
-        Column("elbo_terms", "KL (nats)", digits=2),
-        Column("reconstruction", "reconstruction (nats)", digits=2),
+        Column(MSE, "reconstruction (MSE)", published(0), 4),
+        *(Column(value, name, published(place), 4) for place, (value, name) in enumerate(SCORES.items(), 1)),
+        Column("mig@layer m2", "MIG of m2"),
+        Column("mig@layer m3", "MIG of m3"),
     ),
-    more_figures=terms_over_training,
-    claims=depth_claims,
-))  # fmt: skip
-
-
-def layers_grid(scale: Scale) -> Grid:
-    """One router, and two: the runs of recurd-depth."""
-    chosen = budget(scale, PAPER, metrics=metrics("mig", "reconstruction", "pairwise_nmi"))
-    words = note(scale, "RecurD's own encoders, D = 8; the runs of recurd-depth", "the paper: 3DShapes")
-    return chosen.grid(axis("method", depths(1, 2, layers=True)), sprites(scale), note=words)
-
-
-def layers_claims(frame: Frame) -> list[Claim]:
-    """Table 8: z is more disentangled than the layer before it, which is more so than the one before."""
-    result: list[Claim] = []
-    for method, layers in (("RecurD-1", ("m2", "z")), ("RecurD-2", ("m2", "m3", "z"))):
-        own = select(frame, method=method)
-        for before, after in pairwise(layers) if len(own) else ():
-            text = f"{method}: MIG of {after} is above that of {before}."
-            result.append(higher(text, own, own, _layer("mig", after), _layer("mig", before)))
-            text = f"{method}: pairwise NMI of {after} is below that of {before}."
-            result.append(lower(text, own, own, _layer("pairwise_nmi", after), _layer("pairwise_nmi", before)))
-    return result
-
-
-def _layer(metric: str, layer: str) -> str:
-    return metric if layer == "z" else f"{metric}@layer {layer}"
-
-
-register(Study(
-    name="recurd-layers",
-    about="MIG and pairwise NMI of the channels of the features m^l and of z, for RecurD-1 and RecurD-2.",
-    paper="Chen et al. 2022, Table 8, Fig. 1",
-    grid=layers_grid,
-    columns=(
-        # Layers are counted from z: the paper does not print how many routers Table 8 is about.
-        Column("mig@layer m2", "MIG of m2", {("RecurD-1",): 0.2892, ("RecurD-2",): 0.1081}, 4),
-        Column("mig@layer m3", "MIG of m3", {("RecurD-2",): 0.2892}, 4),
-        Column("mig", "MIG of z", {("RecurD-1",): 0.3105, ("RecurD-2",): 0.3105}, 4),
-        Column("pairwise_nmi@layer m2", "pairwise NMI of m2"),
-        Column("pairwise_nmi@layer m3", "pairwise NMI of m3"),
-        Column("pairwise_nmi", "pairwise NMI of z"),
-    ),
-    trade=None,
-    claims=layers_claims,
-))  # fmt: skip
-
-ABLATIONS: dict[str, dict[str, Any]] = {
-    "RecurD": {},
-    **{f"router {router}": {"encoder.router": router} for router in ROUTERS},
-    **{f"lambda1 = {v:g}": {"l1": v} for v in (0.5, 4.0)},
-    **{f"lambda2 = {v:g}": {"l2": v} for v in (0.0, 8.0)},
-    **{f"k = {k}": {"k": k} for k in (1, 4)},
-}
-"""Table 9; then the weights and k of Fig. 6."""
-
-
-def ablation_grid(scale: Scale) -> Grid:
-    """RecurD with one part changed."""
-    words = note(scale, "RecurD-1", "the paper's Table 9: 3DShapes")
-    return budget(scale, PAPER).grid(axis("variant", ABLATIONS), sprites(scale), {**OWN, "layers": True}, words)
-
-
-def ablation_claims(frame: Frame) -> list[Claim]:
-    """Table 9; Fig. 6: larger penalties give a higher SAP and a smaller error."""
-    own = select(frame, variant="RecurD")
-    result: list[Claim] = []
-    for router in ROUTERS:
-        text = f"MIG with RecurD's router is above that with {router}."
-        result.append(higher(text, own, select(frame, variant=f"router {router}"), "mig"))
-    for weight, small, large in (("lambda1", "0.5", "4"), ("lambda2", "0", "8")):
-        less, more = (select(frame, variant=f"{weight} = {v}") for v in (small, large))
-        text = f"{weight} = {large} in place of {small}:"
-        result += [
-            higher(f"{text} SAP is higher.", more, less, "sap"),
-            lower(f"{text} reconstruction is better.", more, less, "reconstruction"),
-        ]
-    return result
-
-
-register(Study(
-    name="recurd-ablation",
-    about="lambda1, lambda2, k, and the linear, fixed and attention routers in place of RecurD's own.",
-    paper="Chen et al. 2022, Figs. 6, 10-17; Table 9",
-    grid=ablation_grid,
-    columns=(
-        Column("mig", "MIG", published(TABLE9, 0)),
-        Column(ERROR, "reconstruction (MSE)", published(TABLE9, 1), 4),
-        Column("sap", "SAP"),
-        Column("dci", "DCI-D"),
-    ),
-    trade=(ERROR, "sap"),
-    contrast="variant",
-    claims=ablation_claims,
+    contrast="",
+    figures=lambda frame: {**trade_off(frame), **terms_over_training(frame), **penalty_curve(frame)},
+    claims=tuple(claims()),
 ))  # fmt: skip

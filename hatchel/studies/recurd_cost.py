@@ -12,9 +12,10 @@ import torch
 from hatchel.core.memory import keep_memory
 from hatchel.data.dsprites import DSprites
 from hatchel.methods.resolve import resolve
-from hatchel.studies.recurd import table2_grid
-from hatchel.study.claims import Claim, lower
-from hatchel.study.frame import Frame, estimate, select
+from hatchel.studies.common import RECURD, at, of_pool
+from hatchel.studies.pool import SHAPES
+from hatchel.study.claims import lower
+from hatchel.study.frame import Frame, select
 from hatchel.study.grid import Grid, Scale
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
@@ -94,8 +95,12 @@ TABLE_10: Mapping[tuple[str, str], tuple[float, float]] = {
     ("CelebA", "RecurD-2 without MINE"): (2.960, 0.826),
     ("CelebA", "RecurD-2 shared MINE"): (3.654, 1.325),
 }
-TRAINED = {"beta-VAE 4": "beta-VAE", "RecurD": "RecurD-1 as trained", "FactorVAE": "FactorVAE"}
-"""Methods of recurd-table2 by their names here."""
+TRAINED = {
+    "beta-VAE": at(SHAPES, "beta-VAE", 4, "D = 8"),
+    "RecurD-1 as trained": at(SHAPES, "RecurD-1", 0.1),
+    "FactorVAE": at(SHAPES, "FactorVAE", 6.4, "D = 8"),
+}
+"""Their runs in the pool; all three have 8 dimensions."""
 PAPER_SECONDS = {"beta-VAE": 32.5251, "FactorVAE": 40.6231, "RecurD-1 as trained": 27.1212}
 """To beta-VAE's error on 3DShapes, on the paper's machine; its RecurD-1 has specific MINEs."""
 
@@ -137,13 +142,10 @@ class Costed(Task):
 
 
 def cost_grid(scale: Scale) -> Grid:
-    """What is counted, and what is trained: the runs of recurd-table2 on its first data."""
-    table2 = table2_grid(scale)
-    runs = {
-        str(c.labels["method"]): c.task.run
-        for c in table2.cases
-        if c.labels["data"] == "dSprites" and isinstance(c.task, Trained)
-    }
+    """What is counted, and what is trained: runs of the pool."""
+    plain = at(SHAPES, "beta-VAE", 4)  # at smoke the pool has no other
+    rows = {**TRAINED, "beta-VAE": plain} if scale == "smoke" else TRAINED
+    runs = {label: found[0][1].run for label, row in rows.items() if (found := of_pool(scale, [row]))}
     counted = [
         Case(
             {"data": data, "method": label, "what": "counted"},
@@ -153,15 +155,14 @@ def cost_grid(scale: Scale) -> Grid:
         for label, (method, fields) in METHODS.items()
     ]
     trained = [
-        Case({"data": "dSprites", "method": TRAINED[label], "what": "trained"}, Reached(0, run, runs["beta-VAE 4"]))
+        Case({"data": "3DShapes", "method": label, "what": "trained"}, Reached(0, run, runs["beta-VAE"]))
         for label, run in runs.items()
-        if label in TRAINED
     ]
     note = (
         "counted in full at 64 px and 3 channels, MINE of 128 units on 2x2 means, the time of this machine; "
-        "trained: the runs of recurd-table2 on its first data"
+        "trained: runs of the pool"
     )
-    return Grid((*counted, *trained), table2.seeds, note)
+    return Grid(tuple(counted), 1, note, seeded=False, then=(Grid(tuple(trained), 1 if scale == "smoke" else 5),))
 
 
 def cost_tables(frame: Frame) -> list[Table]:
@@ -191,19 +192,17 @@ def cost_tables(frame: Frame) -> list[Table]:
     ]
 
 
-def cost_claims(frame: Frame) -> list[Claim]:
-    """Section 6.5: RecurD needs fewer parameters than FactorVAE."""
-    counted, trained = select(frame, what="counted", data="3DShapes"), select(frame, what="trained")
-    own, other = (estimate(select(counted, method=m), "parameters") for m in ("RecurD-1 as trained", "FactorVAE"))
-    result: list[Claim] = []
-    if own and other:
-        text = "RecurD-1 has fewer parameters than FactorVAE with its discriminator."
-        result.append(Claim(text, own.value < other.value, f"{own.value:.3f} M against {other.value:.3f} M"))
-    for value in ("steps", "seconds"):
-        text = f"RecurD-1 reaches beta-VAE's error in fewer {value} than beta-VAE does."
-        first, second = (select(trained, method=m) for m in ("RecurD-1 as trained", "beta-VAE"))
-        result.append(lower(text, first, second, value))
-    return result
+COUNTED = {"what": "counted", "data": "3DShapes"}
+CLAIMS = (
+    RECURD("R11.parameters", "Table 10", "RecurD-1 has fewer parameters than FactorVAE with its discriminator.",
+           lower("parameters", {**COUNTED, "method": "RecurD-1 as trained"}, {**COUNTED, "method": "FactorVAE"},
+           exact=True)),
+    RECURD("R11.macs", "Table 10", "RecurD-1 takes fewer MACs than RecurD-2, both with specific MINEs.",
+           lower("thop macs", *({**COUNTED, "method": f"RecurD-{d} specific MINE"} for d in (1, 2)), exact=True)),
+    *(RECURD(f"R11.{value}", "Table 10", f"RecurD-1 reaches beta-VAE's error in fewer {value} than beta-VAE does.",
+             lower(value, *({"what": "trained", "method": method} for method in ("RecurD-1 as trained", "beta-VAE"))))
+      for value in ("steps", "seconds")),
+)  # fmt: skip
 
 
 register(Study(
@@ -213,5 +212,5 @@ register(Study(
     grid=cost_grid,
     tables=cost_tables,
     figures=lambda frame: {},
-    claims=cost_claims,
+    claims=CLAIMS,
 ))  # fmt: skip

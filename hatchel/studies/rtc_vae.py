@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from hatchel.core.spec import Count
-from hatchel.studies.common import NETWORK, Budget, budget, critic, note, sprites
-from hatchel.study.claims import Claim, higher, inside, lower
-from hatchel.study.frame import Frame, select, tasks, values, with_value
-from hatchel.study.grid import Grid, Scale, axis, metrics
+from hatchel.studies.common import DATA, ERROR, RTC, at, matrix, of_pool, one, rank_correlation_of, trade_off, view
+from hatchel.studies.pool import SHAPES
+from hatchel.study.claims import Claim, each, higher, inside, lower, of_each
+from hatchel.study.frame import Frame, groups, tasks, values
+from hatchel.study.grid import Grid, Scale
 from hatchel.study.study import Study, register
-from hatchel.study.table import Column, Table, table
+from hatchel.study.table import Column
 from hatchel.study.task import Case, Result, Task, Workspace
 from hatchel.study.trained import Trained
 from hatchel.training.spec import RunSpec
@@ -56,176 +56,145 @@ class Paired(Task):
         return Result({"r2": float(known.max())}, details)
 
 
-PAPER = Budget(steps=300_000, seeds=10, batch_size=500)
-STRENGTHS = {"smoke": (10,), "laptop": (10, 50), "paper": (2, 6, 10, 20, 50)}
-
-
-def methods(scale: Scale, strength: int) -> dict[str, dict[str, Any]]:
-    """Each at a strength of its penalty."""
-    return {
-        "FactorVAE": {"method": "factor_vae", "gamma": strength, **critic(scale)},
-        "RTC-VAE": {"method": "rtc_vae", "beta": strength, **critic(scale)},
-        "DIP-VAE-I": {"method": "dip_vae_i", "od": strength, "d": 10 * strength},
-        "DIP-VAE-II": {"method": "dip_vae_ii", "od": strength, "d": strength},
-    }
-
-
-def disparity_grid(scale: Scale) -> Grid:
-    """Each method at each strength, on one network."""
-    settings = [
-        setting + axis("strength", {strength: {}})[0]
-        for strength in STRENGTHS[scale]
-        for setting in axis("method", methods(scale, strength))
-    ]
-    words = note(scale, "strengths 10 and 50", "strengths 2 to 50")
-    return budget(scale, PAPER).grid(settings, sprites(scale), NETWORK, words)
-
-
-def tc_by_strength(frame: Frame) -> dict[str, Any]:
-    """Both TCs against the strength, where there are several."""
-    from hatchel.study.figures import lines
-
-    if frame["strength"].nunique() < 2:
-        return {}
-    both = {"gaussian_tc": "of means", "gaussian_tc@sample": "of samples"}
-    return {"TC by strength": lines(frame, "strength", both, "method", ("strength", "TC, nats"), log=True)}
-
-
-def disparity_claims(frame: Frame) -> list[Claim]:
-    """Section 5 of the paper, at each strength."""
-    result: list[Claim] = []
-    for strength in sorted({int(s) for s in frame["strength"]}):
-        factor, rtc = (select(frame, method=m, strength=strength) for m in ("FactorVAE", "RTC-VAE"))
-        at = f"At strength {strength},"
-        result += [
-            higher(f"{at} FactorVAE's TC of the means is at least twice that of its samples (the limit).", factor,
-                   times(factor, 2), "gaussian_tc", "limit"),
-            lower(f"{at} RTC-VAE's TC of the means is at most 1.2 times that of its samples (the limit).", rtc,
-                  times(rtc, 1.2), "gaussian_tc", "limit"),
-        ]  # fmt: skip
-    return result
-
-
-def times(frame: Frame, factor: float) -> Frame:
-    """With `limit`, so many times the TC of the samples."""
-    return with_value(frame, "limit", lambda row: factor * row["gaussian_tc@sample"], ["gaussian_tc@sample"])
-
-
-register(Study(
-    name="tc-disparity",
-    about="TC of the means against TC of the samples for FactorVAE, RTC-VAE, DIP-VAE-I and DIP-VAE-II.",
-    paper="Cheng et al. 2020, Figs. 3, 4, 10, 11",
-    grid=disparity_grid,
-    columns=(
-        Column("gaussian_tc", "TC of means"),
-        Column("gaussian_tc@sample", "TC of samples"),
-        Column("sap", "SAP"),
-        Column("mig", "MIG"),
-        Column("reconstruction", "reconstruction (nats)", digits=2),
-    ),
-    trade=("reconstruction", "sap"),
-    more_figures=tc_by_strength,
-    claims=disparity_claims,
-))  # fmt: skip
-
-SCORES, PAIRS = "scores", "pairs"
-COLUMNS = (
-    Column("disintegration", "latents a factor"),
-    Column("gaussian_tc", "TC of means"),
-    Column("mig", "MIG"),
-    Column("sap", "SAP"),
-)
-TRADE = ("gaussian_tc", "disintegration")
+METHODS = ("FactorVAE", "RTC-VAE", "DIP-VAE-I", "DIP-VAE-II")
+STRENGTHS = (2, 10, 20, 50)
+"""At which the pool has both FactorVAE and RTC-VAE."""
+TC, SAMPLES = "gaussian_tc", "gaussian_tc@sample"
+PAIRS = "pairs"
+SEEN = {"FactorVAE": 50, "DIP-VAE-I": 20, "RTC-VAE": 20}
+"""Strengths of the pair plots (Figs. 14 to 16)."""
 LEARNED = 0.1
 """Of a factor's entropy, the share that its best latent must tell before it counts as learned."""
-MATRICES: Mapping[str, str] = {
-    "disintegration": "information about each factor",
-    "disintegration(by=r2)": "R² with each factor",
-}
+SEVERAL, APART = 1.5, 0.1
+"""Latents that a factor must amount to, and their largest normalised mutual information, before it disintegrates."""
 
 
-def disintegration_grid(scale: Scale) -> Grid:
-    """Three methods of tc-disparity at strength 10: the scores of every run, and its codes for the pair plots."""
-    chosen = {label: fields for label, fields in methods(scale, 10).items() if label != "DIP-VAE-II"}
-    measured = metrics("disintegration", {"kind": "disintegration", "by": "r2"}, "mig", "sap", "gaussian_tc")
-    words = note(scale, "the runs of tc-disparity")
-    base = {**NETWORK, "metrics": measured}
-    scored = budget(scale, PAPER).grid(axis("method", chosen), sprites(scale), base, words)
-    size = 100 if scale == "smoke" else 600
-    runs = {str(c.labels["method"]): c.task for c in scored.cases}
-    cases = [Case({"method": m, "what": SCORES}, task) for m, task in runs.items()]
-    cases += [
-        Case({"method": m, "what": PAIRS}, Paired(0, t.run, size)) for m, t in runs.items() if isinstance(t, Trained)
-    ]
-    return Grid(tuple(cases), scored.seeds, words)
+def gap(rows: Frame) -> float | None:
+    """TC of the means less TC of the samples."""
+    mean, sample = one(rows, TC), one(rows, SAMPLES)
+    return None if mean is None or sample is None else mean - sample
 
 
-def scores_alone(frame: Frame) -> Frame:
-    """Without the pairs, and without that label."""
-    return select(frame, what=SCORES).drop(columns="what")
-
-
-def disintegration_tables(frame: Frame) -> list[Table]:
-    """Of the scores."""
-    scored = scores_alone(frame)
-    return [table("Mean over seeds with a 95 % interval", scored, ("method",), COLUMNS)] if len(scored) else []
-
-
-def disintegration_figures(frame: Frame) -> dict[str, Any]:
-    """The matrices and pairs of the first seed beside the boxes."""
-    from hatchel.report.panels.pairs import drawn_pairs
-    from hatchel.study.figures import comparison, heat
-
-    scored = scores_alone(frame)
-    result = comparison(scored, COLUMNS, TRADE, TRADE[1]) if len(scored) else {}
-    for _, row in tasks(scored[scored["seed"] == 0]).iterrows():
-        for name, what in MATRICES.items():
-            found = row["details"]["matrices"].get(name)
-            if found:
-                labels = [f"z{d}" for d in range(len(found["rows"]))]
-                matrix = [[0.0 if v is None else v for v in line] for line in found["rows"]]
-                result[f"{row['method']}: {what}, seed 0"] = heat(matrix, labels, found["factors"])
-    for _, row in tasks(select(frame[frame["seed"] == 0], what=PAIRS)).iterrows():
-        found = row["details"]
-        means, samples = (np.array(found[part]) for part in ("means", "samples"))
-        name = f"{row['method']}: means below, samples above, coloured by {found['factor']}, seed 0"
-        coordinates = [f"z{d}" for d in found["coordinates"]]
-        result[name] = drawn_pairs(means, samples, coordinates, np.array(found["values"]))
-    return result
-
-
-def disintegration_claims(frame: Frame) -> list[Claim]:
-    """Section 6.3: a factor is carried by several latents, however independent these are."""
-    result: list[Claim] = []
-    for method in ("RTC-VAE", "DIP-VAE-I"):
-        text = f"{method}: learned factors disintegrate: more than one and a half latents carry each (mean number)."
-        own = select(frame, method=method, what=SCORES)
-        found = [carriers(own[own["seed"] == seed]) for seed in sorted({*own["seed"]})]
-        result.append(inside(text, [number for number in found if number is not None], 1.5, float("inf")))
-    return result
-
-
-def carriers(run: Frame) -> float | None:
-    """Latents a factor, over the factors that some latent tells a tenth of; None where there is none.
+def carried(rows: Frame) -> dict[str, bool]:
+    """Of each factor that was learned, whether several independent latents carry it.
 
     A factor that was not learned has tiny shares, all alike, and would count as spread over every latent.
     """
-    details = run["details"].iloc[0]
-    found = details.get("matrices", {}).get("disintegration", {"rows": [], "factors": []})
-    shares = np.array([[0.0 if v is None else v for v in line] for line in found["rows"]])
-    learned = [name for k, name in enumerate(found["factors"]) if shares[:, k].max() >= LEARNED]
-    numbers = [values(run, f"disintegration.{name}.effective_number")[0] for name in learned]
-    return float(np.mean(numbers)) if numbers else None
+    shares, factors = matrix(rows, "disintegration")
+    learned = [name for k, name in enumerate(factors) if shares[:, k].max() >= LEARNED]
+    parts = {name: [values(rows, f"disintegration.{name}.{p}") for p in ("effective_number", "dependence")]
+             for name in learned}  # fmt: skip
+    return {
+        name: number[0] > SEVERAL and apart[0] < APART for name, (number, apart) in parts.items() if number and apart
+    }
+
+
+def disintegrated(rows: Frame) -> float | None:
+    """How many factors are."""
+    found = carried(rows)
+    return float(sum(found.values())) if found else None
+
+
+def suppressed(score: str) -> Any:
+    """The mean gap of the factors that are disintegrated less that of the others."""
+
+    def difference(rows: Frame) -> float | None:
+        found = {name: (values(rows, f"{score}.{name}") or [0.0])[0] for name in carried(rows)}
+        kinds = [[found[n] for n, spread in carried(rows).items() if spread is kind] for kind in (True, False)]
+        return float(np.mean(kinds[0]) - np.mean(kinds[1])) if all(kinds) else None
+
+    return of_each(difference)
+
+
+def claims() -> list[Claim]:
+    """Sections 5 and 6 and the appendix."""
+    found: list[Claim] = []
+    for suffix, data in DATA.items():
+        factor, rtc = ({s: at(data, method, s) for s in STRENGTHS} for method in ("FactorVAE", "RTC-VAE"))
+        strong = {s: [at(data, m, s) for m in ("RTC-VAE", "DIP-VAE-I", "DIP-VAE-II")] for s in (20, 50)}
+        found += [
+            RTC(f"T4.factor.{suffix}", "Fig. 3", f"{data}: FactorVAE's TC of the means is above that of its samples "
+                "at every strength.", each({f"{s}": higher(TC, w, w, beside=SAMPLES) for s, w in factor.items()})),
+            RTC(f"T4.gap.{suffix}", "Fig. 3", f"{data}: RTC-VAE's gap between the two is below FactorVAE's at every "
+                "strength.",
+                each({f"{s}": lower(of_each(gap), rtc[s], factor[s]) for s in STRENGTHS})),
+            RTC(f"T4.eta.{suffix}", "Fig. 3", f"{data}: at strength 10 with eta = 30 RTC-VAE's gap is below 0.2 nats.",
+                inside(of_each(gap), at(data, "RTC-VAE", 10, "eta = 30"), high=0.2), True),
+            RTC(f"T5.{suffix}", "Fig. 4", f"{data}: RTC-VAE and DIP-VAE have a lower TC of the means than FactorVAE.",
+                each({f"{w['method']} {s}": lower(TC, w, factor[s]) for s, row in strong.items() for w in row})),
+            RTC(f"T6.uncorrelated.{suffix}", "Section 6.2", f"{data}: DIP-VAE-I's latents are uncorrelated (Gaussian "
+                "TC of the means below 0.2 nats, ours).", inside(TC, at(data, "DIP-VAE-I", 20), high=0.2)),
+            RTC(f"T6.dependent.{suffix}", "Section 6.2", f"{data}: they are more dependent than RTC-VAE's (pairwise "
+                "NMI).",
+                higher("pairwise_nmi", at(data, "DIP-VAE-I", 20), at(data, "RTC-VAE", 20))),
+            RTC(f"T9.sap.{suffix}", "Figs. 10, 11", f"{data}: SAP is not strongly correlated with the TC of the means "
+                "(rank correlation over these runs between -0.5 and 0.5, ours).",
+                inside(of_each(rank_correlation_of(TC, "sap")), {"data": data}, -0.5, 0.5)),
+            RTC(f"T9.error.{suffix}", "Figs. 10, 11", f"{data}: RTC-VAE with beta above 10 reconstructs worse than "
+                "with 10.",
+                each({f"{s}": higher(ERROR, rtc[s], rtc[10]) for s in (20, 50)})),
+        ]  # fmt: skip
+    own = at(SHAPES, "RTC-VAE", 20)
+    return [
+        *found,
+        RTC("T7", "Section 6.3", "RTC-VAE on Shapes3D: some factor is carried by two or more independent latents "
+            "(their number above 0.5 in the mean, ours).", inside(of_each(disintegrated), own, low=0.5)),
+        RTC("T8.mig", "Section 6.4", "There the gap between the two best latents is smaller: MIG of these factors.",
+            inside(suppressed("mig"), own, high=0.0)),
+        RTC("T8.sap", "Section 6.4", "The same of SAP.", inside(suppressed("sap"), own, high=0.0)),
+    ]  # fmt: skip
+
+
+def pairs(scale: Scale) -> list[Grid]:
+    """The codes of some runs, for the pair plots."""
+    size = 100 if scale == "smoke" else 600
+    rows = of_pool(scale, [at(SHAPES, method, strength) for method, strength in SEEN.items()])
+    cases = [Case({**row, "variant": PAIRS}, Paired(0, task.run, size)) for row, task in rows]
+    return [Grid(tuple(cases), 1)]
+
+
+def figures(frame: Frame) -> dict[str, Any]:
+    """Both TCs against the strength; the pairs and matrices of the first seed."""
+    from hatchel.report.panels.pairs import drawn_pairs
+    from hatchel.study.figures import heat, lines
+
+    both, result = {TC: "of means", SAMPLES: "of samples"}, dict[str, Any]()
+    for (data,), group in groups(frame[frame["variant"] == ""], "data").items():
+        if group["strength"].nunique() > 1:
+            shown = lines(group, "strength", both, "method", ("strength", "TC, nats"), log=True)
+            result[f"{data}: TC by strength"] = shown
+    for _, row in tasks(frame[frame["seed"] == 0]).iterrows():
+        name, details = f"{row['method']} {row['strength']}", row["details"]
+        if row["variant"] == PAIRS:
+            means, samples = (np.array(details[part]) for part in ("means", "samples"))
+            drawn = drawn_pairs(means, samples, [f"z{d}" for d in details["coordinates"]], np.array(details["values"]))
+            result[f"{name}: means below, samples above, coloured by {details['factor']}"] = drawn
+        elif (row["data"], row["method"], row["strength"], row["variant"]) == (SHAPES, "RTC-VAE", 20, ""):
+            for score, what in (("disintegration", "information about each factor"), ("sap", "R² or accuracy")):
+                if found := details.get("matrices", {}).get(score):
+                    rows = [[v or 0.0 for v in line] for line in found["rows"]]
+                    result[f"{name}: {what}"] = heat(rows, [f"z{d}" for d in range(len(rows))], found["factors"])
+    return result
 
 
 register(Study(
-    name="disintegration",
-    about="R² and NMI matrices and pair plots of three methods, and how many latents carry each factor.",
-    paper="Cheng et al. 2020, Figs. 5-9, 14-16",
-    grid=disintegration_grid,
-    columns=COLUMNS,
-    trade=TRADE,
-    tables=disintegration_tables,
-    figures=disintegration_figures,
-    claims=disintegration_claims,
+    name="rtc-vae",
+    about="TC of means and samples of FactorVAE, RTC-VAE and DIP-VAE by strength, and factors that several latents "
+    "share.",
+    paper="Cheng et al. 2020, Figs. 3-11, 14-16",
+    grid=view(lambda labels: labels["method"] in METHODS and labels["encoder"] == "conv"
+              and (not labels["variant"] or str(labels["variant"]).startswith("eta")), pairs),
+    columns=(
+        Column(TC, "TC of means", digits=2),
+        Column(SAMPLES, "TC of samples", digits=2),
+        Column("gaussian_tc.active_mean", "TC of active means", digits=2),
+        Column("pairwise_nmi", "pairwise NMI"),
+        Column("disintegration", "latents a factor", digits=2),
+        Column("sap", "SAP"),
+        Column("mig", "MIG"),
+        Column(ERROR, "reconstruction (nats)", digits=1),
+    ),
+    contrast="",
+    figures=lambda frame: {**trade_off(frame), **figures(frame)},
+    claims=tuple(claims()),
 ))  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ from hatchel.metrics import gaussian_tc
 from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.objective.estimators.estimator import Density
 from hatchel.objective.estimators.minibatch import MSS
+from hatchel.studies.common import DEVAE, RTC
 from hatchel.studies.tc_benchmark import TCBenchmark, correlation_of
-from hatchel.study.claims import Claim, inside
+from hatchel.study.claims import Claim, each, higher, inside, lower, of_each
 from hatchel.study.frame import Frame, estimate, groups, select, tasks, values, wide, with_value
 from hatchel.study.grid import Grid, Scale
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, table
-from hatchel.study.task import Case, Result, Task, Workspace
+from hatchel.study.task import Case, Label, Result, Task, Workspace
 
 PUBLISHED: Mapping[tuple[Any, ...], float] = {
     # D, rho: estimated
@@ -44,22 +46,44 @@ def dimension_grid(scale: Scale) -> Grid:
     ]
     net = "a small discriminator" if smoke else "seven linear layers with slope 0.01, which the paper does not print"
     note = f"{steps:,} updates with batches of {size}, Adam 1e-4 {betas}; {net}"
-    return Grid(tuple(cases), 10 if scale == "paper" else 1, note)
+    return Grid(tuple(cases), {"smoke": 1, "laptop": 5, "paper": 10}[scale], note)
 
 
-def dimension_claims(frame: Frame) -> list[Claim]:
+def error(rows: Frame) -> float | None:
+    """Estimate less truth, nats."""
+    found, truth = (values(rows, name) for name in ("tc", "truth"))
+    return found[0] - truth[0] if found and truth else None
+
+
+def size_of_error(rows: Frame) -> float | None:
+    """Of either sign."""
+    found = error(rows)
+    return None if found is None else abs(found)
+
+
+def share(rows: Frame) -> float | None:
+    """The estimate to the truth."""
+    found, truth = (values(rows, name) for name in ("tc", "truth"))
+    return found[0] / truth[0] if found and truth else None
+
+
+def dimension_claims() -> list[Claim]:
     """Section 4.1: right in 10 dimensions, far too low in 1000."""
-    result: list[Claim] = []
-    for dim, rho in PUBLISHED:
-        found = wide(select(frame, D=dim, rho=rho), ("tc", "truth"))
-        shares = (found["tc"] / found["truth"]).tolist()
-        if dim == 10:
-            text = f"D = 10, rho = {rho}: the estimate is within 15 % of the truth (their ratio)."
-            result.append(inside(text, shares, 0.85, 1.15))
-        elif dim == 1000:
-            text = f"D = 1000, rho = {rho}: the estimate is less than half of the truth (their ratio)."
-            result.append(inside(text, shares, -math.inf, 0.5))
-    return result
+    wide, rhos, size = (10, 100, 1000), (0.3, 0.6, 0.9), of_each(size_of_error)
+
+    def at(dim: int, rho: float) -> dict[str, float]:
+        return {"D": dim, "rho": rho}
+
+    with_d = {f"rho {r}, {b} to {a}": higher(size, at(a, r), at(b, r)) for r in rhos for b, a in pairwise(wide)}
+    with_rho = {f"D {d}, {b} to {a}": higher(size, at(d, a), at(d, b)) for d in wide[1:] for b, a in pairwise(rhos)}
+    half = {f"rho {r}": inside(of_each(share), at(1000, r), high=0.5) for r in rhos}
+    near_ten = {f"rho {r}": inside(of_each(share), at(10, r), 0.85, 1.15) for r in rhos}
+    return [
+        DEVAE("D1.dimension", "Table 1", "The error of the discriminator's TC grows with the dimension.", each(with_d)),
+        DEVAE("D1.rho", "Table 1", "It grows with the correlation, from 100 dimensions on.", each(with_rho)),
+        DEVAE("D1.ten", "Table 1", "In 10 dimensions the estimate is within 15 % of the truth.", each(near_ten), True),
+        DEVAE("D1.thousand", "Table 1", "In 1000 dimensions it is less than half of the truth.", each(half), True),
+    ]
 
 
 register(Study(
@@ -71,7 +95,7 @@ register(Study(
     columns=(Column("tc", "estimated TC", PUBLISHED, 2), Column("truth", "true TC", TRUTH, 2)),
     contrast="",
     figures=lambda frame: {},
-    claims=dimension_claims,
+    claims=tuple(dimension_claims()),
 ))  # fmt: skip
 
 ESTIMATORS = ("mws", "mss0", "mss", "stratified", "gaussian")
@@ -91,7 +115,7 @@ def estimators_grid(scale: Scale) -> Grid:
         for det in DETERMINANTS
     ]
     drawn = "2 batches of 64" if scale == "smoke" else "10 batches of 256 out of N = 50,000, which no paper prints"
-    return Grid(tuple(cases), {"smoke": 1, "laptop": 3, "paper": 10}[scale], f"{drawn}; sigma = 0.1")
+    return Grid(tuple(cases), {"smoke": 1, "laptop": 5, "paper": 10}[scale], f"{drawn}; sigma = 0.1")
 
 
 def estimators_tables(frame: Frame) -> list[Table]:
@@ -128,32 +152,30 @@ def estimators_figures(frame: Frame) -> dict[str, Any]:
     return {"TC by estimator": grid_of(panels, panel, across=2, height=2.3, legend=3)}
 
 
-def estimators_claims(frame: Frame) -> list[Claim]:
-    """Section 5 of the paper: observations 1 to 4."""
-    error = {
-        key: found.value
-        for key, group in groups(frame, "D", "estimator", "det").items()
-        if (found := estimate(group, "error"))
-    }
-    top = max((int(d) for d, _, _ in error), default=0)
-    if not all((d, n, 1.0) in error for d in (2, top) for n in ("mss", "mss0")):
-        return []
-    low = {n: [v for (d, e, _), v in error.items() if d == 2 and e == n] for n in ("mss", "mss0")}
-    high = {n: [abs(v) for (d, e, _), v in error.items() if d == top and e == n] for n in ("mss", "mss0")}
-    free = {n: error[top, n, 1.0] for n in ("mss", "mss0")}
-    worst = max(abs(v) for found in low.values() for v in found)
-    mws = [v for (_, e, _), v in error.items() if e == "mws"] or [0.0]
-    found = {n: sum(v) / len(v) for n, v in high.items()}
+def estimators_claims() -> list[Claim]:
+    """Section 5 of the paper: observations 1 to 4; N and M are ours, for the paper prints neither."""
+    signed, size = of_each(error), of_each(size_of_error)
+
+    def at(dim: int, name: str, det: float) -> dict[str, Label]:
+        return {"D": dim, "estimator": name, "det": det}
+
+    both, low = ("mss0", "mss"), [d for d in DETERMINANTS if d < 1]
     return [
-        Claim("MWS underestimates TC.", all(v < 0 for v in mws),
-              f"errors from {min(mws):.2f} to {max(mws):.2f} nats: by definition each log-density "
-              "is low by log N, which adds (D - 1) log N to TC"),
-        Claim("In 2 dimensions MSS_0 and MSS_1 are accurate (within 0.25 nats).", worst <= 0.25,
-              f"largest error {worst:.2f} nats"),
-        Claim(f"In {top} dimensions both overestimate where TC is 0.", all(v > 0.25 for v in free.values()),
-              f"MSS_1 {free['mss']:+.2f}, MSS_0 {free['mss0']:+.2f} nats"),
-        Claim("MSS_1 is closer to the truth than MSS_0.", sum(high["mss"]) <= sum(high["mss0"]),
-              f"mean absolute error in {top} dimensions {found['mss']:.2f} against {found['mss0']:.2f} nats"),
+        RTC("T2.mws", "Fig. 2", "MWS underestimates TC (as defined each of its log-densities is low by log N, which "
+            "adds (D - 1) log N to TC).",
+            each({f"D {d}, det {t:g}": inside(signed, at(d, "mws", t), high=0.0) for d in (2, 20) for t in (0.1,
+            1.0)})),
+        RTC("T2.two", "Fig. 2", "In 2 dimensions MSS_0 and MSS_1 are accurate (within 0.25 nats, ours).",
+            each({f"{n}, det {t:g}": inside(signed, at(2, n, t), -0.25, 0.25) for n in both for t in (0.1, 1.0)})),
+        RTC("T2.twenty", "Fig. 2", "In 20 dimensions both overestimate where TC is 0.",
+            each({n: inside(signed, at(20, n, 1.0), low=0.0) for n in both})),
+        RTC("T2.dimension", "Fig. 2", "The error of MSS_1 where TC is 0 grows with the dimension.",
+            each({f"{b} to {a}": higher(size, at(a, "mss", 1.0), at(b, "mss", 1.0)) for b, a in pairwise((2, 4, 10,
+            20))})),
+        RTC("T2.low", "Fig. 2", "In 20 dimensions it is worst where TC is 0.",
+            higher(size, at(20, "mss", 1.0), *(at(20, "mss", t) for t in low))),
+        RTC("T2.closer", "Fig. 2", "In 20 dimensions MSS_1 is closer to the truth than MSS_0.",
+            each({f"det {t:g}": lower(size, at(20, "mss", t), at(20, "mss0", t)) for t in DETERMINANTS})),
     ]  # fmt: skip
 
 
@@ -164,7 +186,7 @@ register(Study(
     grid=estimators_grid,
     tables=estimators_tables,
     figures=estimators_figures,
-    claims=estimators_claims,
+    claims=tuple(estimators_claims()),
 ))  # fmt: skip
 
 D = 20
@@ -190,7 +212,7 @@ def shutdown_grid(scale: Scale) -> Grid:
         for dead in DEAD
     ]  # fmt: skip
     note = f"D = {D}, batches of {', '.join(map(str, sizes))} out of N = M, {repeats} of each"
-    return Grid(tuple(cases), {"smoke": 1, "laptop": 3, "paper": 10}[scale], note)
+    return Grid(tuple(cases), {"smoke": 1, "laptop": 5, "paper": 10}[scale], note)
 
 
 FORMULAS: Mapping[str, str] = {
@@ -248,20 +270,22 @@ def shutdown_figures(frame: Frame) -> dict[str, Any]:
     }
 
 
-def shutdown_claims(frame: Frame) -> list[Claim]:
+def shares_of_formula(rows: Frame) -> float | None:
+    """The estimate to the formula that is meant at its sigma, in the mean over S up to half of D."""
+    name = fitting(rows["sigma"].iloc[0])
+    runs = wide(with_formula(rows[rows["S"] <= D // 2]), ("tc", name))
+    return float((runs["tc"] / runs[name]).mean()) if len(runs) else None
+
+
+def shutdown_claims() -> list[Claim]:
     """Eq. 11 and what follows it."""
-    result: list[Claim] = []
-    for (sigma, size), group in groups(with_formula(frame), "sigma", "M").items():
-        name = fitting(sigma)
-        runs = wide(group[group["S"] <= D // 2], ("tc", name))
-        # The mean over S is one number a seed.
-        shares = (runs["tc"] / runs[name]).groupby(runs["seed"]).mean().tolist()
-        text = (
-            f"sigma = {sigma:g}, M = {size}: with up to half of the coordinates dead the estimate is "
-            f"{FORMULAS[name]} within 15 % (their ratio); the truth is 0."
-        )
-        result.append(inside(text, shares, 0.85, 1.15))
-    return result
+    return [
+        RTC(f"T3.sigma{sigma:g}.m{size}", "App. 1.3", f"sigma = {sigma:g}, M = {size}: with up to half of the "
+            f"coordinates dead the estimate is {FORMULAS[fitting(sigma)]} within 15 % (ours); the truth is 0.",
+            inside(of_each(shares_of_formula), {"sigma": sigma, "M": size}, 0.85, 1.15), fitting(sigma) != "formula")
+        for sigma in SIGMAS
+        for size in BATCHES
+    ]  # fmt: skip
 
 
 register(Study(
@@ -271,7 +295,7 @@ register(Study(
     grid=shutdown_grid,
     tables=shutdown_tables,
     figures=shutdown_figures,
-    claims=shutdown_claims,
+    claims=tuple(shutdown_claims()),
 ))  # fmt: skip
 
 EPSILONS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
@@ -308,7 +332,7 @@ def bound_grid(scale: Scale) -> Grid:
     """Ever more dependent means."""
     n = 500 if scale == "smoke" else 20_000
     cases = tuple(Case({"epsilon": e}, Cloud(0, e, n)) for e in EPSILONS)
-    return Grid(cases, {"smoke": 1, "laptop": 3, "paper": 10}[scale], f"{n:,} points")
+    return Grid(cases, {"smoke": 1, "laptop": 5, "paper": 10}[scale], f"{n:,} points")
 
 
 def bound_figures(frame: Frame) -> dict[str, Any]:
@@ -337,20 +361,26 @@ def bound_figures(frame: Frame) -> dict[str, Any]:
     return result
 
 
-def bound_claims(frame: Frame) -> list[Claim]:
-    """Theorem 1."""
-    first, last = (estimate(select(frame, epsilon=e), "mean") for e in (EPSILONS[1], EPSILONS[-1]))
-    samples = [m.value for e in EPSILONS if (m := estimate(select(frame, epsilon=e), "sample"))]
-    if not first or not last or not samples:
-        return []
-    ceiling = _tc(np.array([[1.0, 0.1], [0.1, 0.01]]) + np.diag(NOISE))
-    grown, expected = last.value - first.value, math.log(EPSILONS[1] / EPSILONS[-1])
-    return [
-        Claim("TC of the means grows like -log epsilon.", abs(grown - expected) < 0.1,
-              f"by {grown:.2f} nats from epsilon {EPSILONS[1]} to {EPSILONS[-1]}, expected {expected:.2f}"),
-        Claim("TC of the samples stays below its bound.", max(samples) < ceiling + 0.005,
-              f"at most {max(samples):.4f} nats, bound {ceiling:.4f}"),
-    ]  # fmt: skip
+CEILING = _tc(np.array([[1.0, 0.1], [0.1, 0.01]]) + np.diag(NOISE))
+
+
+def rate(rows: Frame) -> float | None:
+    """By how much TC of the means grows from the second to the last epsilon, to -log of their ratio."""
+    first, last = (values(select(rows, epsilon=e), "mean") for e in (EPSILONS[1], EPSILONS[-1]))
+    return (last[0] - first[0]) / math.log(EPSILONS[1] / EPSILONS[-1]) if first and last else None
+
+
+def largest(rows: Frame) -> float | None:
+    """Of the TCs of samples."""
+    return max(values(rows, "sample"), default=None)
+
+
+BOUND = (
+    RTC("T1.means", "Theorem 1, Fig. 1", "TC of the means grows like -log epsilon (their ratio within 2 %, ours).",
+        inside(of_each(rate), {}, 0.98, 1.02)),
+    RTC("T1.samples", "Theorem 1, Fig. 1", f"TC of the samples stays below its bound of {CEILING:.4f} nats (and 0.005 "
+        "of 20,000 points).", inside(of_each(largest), {}, high=CEILING + 0.005)),
+)  # fmt: skip
 
 
 register(Study(
@@ -367,5 +397,5 @@ register(Study(
     ),
     contrast="",
     figures=bound_figures,
-    claims=bound_claims,
+    claims=BOUND,
 ))  # fmt: skip

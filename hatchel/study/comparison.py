@@ -14,7 +14,7 @@ from hatchel.core.spec import to_dict
 from hatchel.evaluation.evaluation import ITEMS
 from hatchel.report.findings import Findings, analyse
 from hatchel.study import frame as frames
-from hatchel.study.claims import every, higher, lower
+from hatchel.study.claims import higher, lower, outcome
 from hatchel.study.frame import Frame
 from hatchel.training.run import TrainedRun
 
@@ -122,12 +122,12 @@ def estimate(group: Frame, key: str) -> Estimate | None:
 
 def best(frame: Frame, key: str, lower_is_better: bool) -> list[str]:
     """The runs that beat all others on the same data, by the rule of every claim: `higher` or `lower`, seed by seed."""
-    claim, marked = lower if lower_is_better else higher, list[str]()
+    against, marked = lower if lower_is_better else higher, list[str]()
     for group in frames.groups(frame, "data").values():
-        members = {str(label): part for (label,), part in frames.groups(group, "run").items()}
-        for label, own in members.items():
-            rivals = {other: claim("", own, part, key) for other, part in members.items() if other != label}
-            marked += [label] if rivals and every("", rivals).holds else []
+        members = [str(label) for (label,) in frames.groups(group, "run")]
+        for label in members:
+            rivals = [{"run": other} for other in members if other != label]
+            marked += [label] if rivals and outcome(against(key, {"run": label}, *rivals)(group)) else []
     return marked
 
 

@@ -99,7 +99,7 @@ def values(frame: Frame, name: str) -> list[float]:
 
 
 def estimate(frame: Frame, name: str) -> Estimate | None:
-    """The mean of a value over the tasks, with a 95 % bootstrap interval over seeds; None where no task has it."""
+    """The mean of a value over the tasks, with a 95 % interval over seeds; None where no task has it."""
     found = values(frame, name)
     if len(found) < 2:
         return Estimate(found[0], n=1) if found else None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hatchel.core.files import writable_folder, write_bytes, write_json, write_text
 from hatchel.core.version import __version__
 from hatchel.report.style import WIDTH, png, standalone_svg, svg
-from hatchel.study.claims import Claim
+from hatchel.study.claims import Verdict
 from hatchel.study.frame import Frame, column, labels_of, tasks
 from hatchel.study.grid import Scale
 from hatchel.study.study import Study
@@ -69,14 +70,20 @@ def markdown(study: Study, frame: Frame, scale: Scale, machine: str = "") -> str
         parts += [f"## {t.title}\n\n{t.markdown()}" for t in study.tables(frame)]
         found = claims(study, frame, scale)
         if found:
-            parts.append("## Claims\n\n" + "\n".join(f"- **{c.verdict} here**: {c.text} {c.evidence}" for c in found))
+            parts.append("## Claims\n\n" + "\n".join(line(verdict) for verdict in found))
     return "\n\n".join(parts) + "\n"
 
 
-def claims(study: Study, frame: Frame, scale: Scale) -> list[Claim]:
+def claims(study: Study, frame: Frame, scale: Scale) -> list[Verdict]:
     """The study's; at `smoke` none of them is decided, whatever the numbers of a few steps are."""
-    found = study.claims(frame) if len(frame) else []
-    return [Claim(c.text, None, f"{c.evidence}; smoke decides nothing") for c in found] if scale == "smoke" else found
+    found = study.verdicts(frame) if len(frame) else []
+    return [replace(verdict, holds=None) for verdict in found] if scale == "smoke" else found
+
+
+def line(verdict: Verdict) -> str:
+    """A claim as a line of Markdown."""
+    claim, ours = verdict.claim, ", ours" * verdict.claim.ours
+    return f"- {claim.id} ({claim.where}{ours}) **{verdict.word}**: {claim.text} {verdict.evidence}"
 
 
 def facts(study: Study, frame: Frame, scale: Scale, machine: str = "") -> dict[str, str]:
@@ -102,7 +109,7 @@ def results(study: Study, frame: Frame, scale: Scale, machine: str = "") -> dict
         "study": study.name,
         "paper": study.paper,
         "facts": facts(study, frame, scale, machine),
-        "claims": [vars(c) for c in claims(study, frame, scale)],
+        "claims": [verdict.to_dict() for verdict in claims(study, frame, scale)],
         "cells": _by_task(frame[frame["metric"].isin(used)], frame),
     }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hatchel.core.errors import HatchelError, unknown
-from hatchel.study.claims import Claim
+from hatchel.study.claims import Claim, Verdict, verdicts
 from hatchel.study.frame import Frame, build, labels_of
 from hatchel.study.grid import SCALES, Grid, Scale
 from hatchel.study.store import PUBLISHED, Store, published, published_record
@@ -17,6 +17,8 @@ from hatchel.study.task import Case, Task
 
 STORE = Path("studies")
 """The store, where none is named."""
+MOST_SEEDS = 10
+"""Looked for among published records."""
 FILES = (".yaml", ".yml", ".json")
 _STUDIES: dict[str, Study] = {}
 
@@ -40,8 +42,8 @@ class Study:
     """The tasks at a scale."""
     columns: tuple[Column, ...] = ()
     """What its table shows, by all labels."""
-    claims: Callable[[Frame], list[Claim]] = lambda frame: []
-    """What the paper claims, held against the frame."""
+    claims: tuple[Claim, ...] = ()
+    """What the paper claims."""
     paper: str = ""
     """Authors and year, and the table or figure."""
     title: str = "Mean over seeds with a 95 % interval"
@@ -106,24 +108,42 @@ class Study:
 
         Without a scale, the largest that was run.
         """
+        found = self.found(scale)
+        if not len(found):
+            command = f"hatchel study run {self.target} --scale {scale or 'laptop'}"
+            where = self.store or STORE
+            raise HatchelError(f"{self.name}: no records in {where}, and none were published; first: {command}")
+        return found
+
+    def found(self, scale: Scale | None = None) -> Frame:
+        """The same, empty where there is nothing."""
         folder = self.store or STORE
-        if self.store or (folder / "store.json").is_file():
-            frame = Store(folder).frame(self.name, scale or "")
-            for name in reversed(SCALES):
-                found = frame[frame["scale"] == name]
-                if len(found):
-                    return found.reset_index(drop=True)
-        if not self.store:
-            if (PUBLISHED / self.name / "results.json").is_file():
-                at, found = published(PUBLISHED / self.name)
-                if scale in (None, at):
-                    return found
-            for name in (scale,) if scale else (SCALES[2], SCALES[1]):
-                rows = [(c.labels, c.task.seed, published_record(c.task.digest())) for c in self.tasks(name)]
-                if len(found := build([row for row in rows if row[2]], self.name, name)):
-                    return found
-        command = f"hatchel study run {self.target} --scale {scale or 'laptop'}"
-        raise HatchelError(f"{self.name}: no records in {folder}, and none were published; first: {command}")
+        kept = Store(folder) if self.store or (folder / "store.json").is_file() else None
+        frame = kept.frame(self.name, scale or "") if kept else build(())
+        for name in reversed(SCALES):
+            found = frame[frame["scale"] == name]
+            if len(found):
+                return found.reset_index(drop=True)
+        # Tasks of another study that was run, or published one by one, with more seeds too.
+        for name in (scale,) if scale else SCALES[:0:-1]:
+            cases = [(c, c.task.digest()) for c in self.tasks(name, MOST_SEEDS)]
+            records = [(c.labels, c.task.seed, self._record(kept, digest)) for c, digest in cases]
+            if len(found := build([r for r in records if r[2]], self.name, name)):
+                return found
+        if not self.store and (PUBLISHED / self.name / "results.json").is_file():
+            at, found = published(PUBLISHED / self.name)
+            if scale in (None, at):
+                return found
+        return build(())
+
+    def _record(self, kept: Store | None, digest: str) -> dict[str, Any]:
+        if kept and kept.status(digest) == "done":
+            return kept.record(digest)
+        return {} if self.store else published_record(digest)
+
+    def verdicts(self, frame: Frame) -> list[Verdict]:
+        """Its claims held against the frame; `registry` has those of the paper's other studies beside them."""
+        return verdicts((claim, frame) for claim in self.claims)
 
     @property
     def target(self) -> str:
@@ -156,6 +176,26 @@ def studies() -> dict[str, Study]:
     """Every study by name, plug-ins included."""
     Task.members()  # loads the studies' modules, where their tasks are too
     return dict(sorted(_STUDIES.items()))
+
+
+def registry(wanted: Sequence[str] = (), store: Path | None = None) -> list[Verdict]:
+    """The claims that words name (all, without any), held against a store, ./studies, or the published records.
+
+    They are corrected among all claims of their paper. What was run at `smoke` alone was not run.
+    """
+    known = {claim.id: claim for study in studies().values() for claim in study.claims}
+    for word in wanted:
+        if not any(claim.named(word) for claim in known.values()):
+            raise unknown("claim or paper", word, {*known, *(claim.paper for claim in known.values())})
+    chosen = [claim for claim in known.values() if not wanted or any(claim.named(word) for word in wanted)]
+    papers = {claim.paper for claim in chosen}
+    found: list[tuple[Claim, Frame]] = []
+    for study in studies().values():
+        if own := [claim for claim in study.claims if claim.paper in papers]:
+            frame = replace(study, store=store).found()
+            found += [(claim, frame[frame["scale"] != "smoke"]) for claim in own]
+    asked = [verdict for verdict in verdicts(found) if verdict.claim in chosen]
+    return sorted(asked, key=lambda v: (v.claim.paper, v.claim.order))
 
 
 def chosen(cases: Sequence[Case], wanted: Sequence[str]) -> list[Case]:

@@ -36,7 +36,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows by labels; the mean over seeds with a 95 % bootstrap interval."""
+    """Rows by labels; the mean over seeds with a 95 % interval."""
 
     title: str
     by: tuple[str, ...]

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from hatchel.cli.main import app
 from hatchel.core.errors import HatchelError
 from hatchel.study import study as study_module
-from hatchel.study.claims import Claim
+from hatchel.study.claims import Claim, higher, near
 from hatchel.study.grid import Grid, Scale
 from hatchel.study.store import Store
 from hatchel.study.study import Study
@@ -36,13 +36,12 @@ def coins_grid(scale: Scale) -> Grid:
     )
 
 
-def coins_claims(frame: pd.DataFrame) -> list[Claim]:
-    """One of each."""
-    return [
-        Claim("Fair coins are fair.", True, "0.5 against 0.5"),
-        Claim("All coins are.", False, "0.25"),
-        Claim("So are dice.", None, "no dice"),
-    ]
+FAIR, UNFAIR = {"method": "fair"}, {"method": "unfair"}
+COIN_CLAIMS = (
+    Claim("Coins 1999", "C1", "Table 1", "Fair coins are above unfair ones.", higher("heads", FAIR, UNFAIR)),
+    Claim("Coins 1999", "C2.all", "Fig. 2", "All coins are fair.", near("heads", UNFAIR, FAIR, within=0.1), True),
+    Claim("Coins 1999", "C3", "Fig. 3", "So are dice.", higher("heads", FAIR, {"method": "dice"})),
+)
 
 
 COINS = Study(
@@ -52,7 +51,7 @@ COINS = Study(
     grid=coins_grid,
     tables=lambda frame: [table("Heads by coin", frame, ["method"], [Column("heads", "heads", {("fair",): 0.5})])],
     figures=lambda frame: {},
-    claims=coins_claims,
+    claims=COIN_CLAIMS,
 )
 
 
@@ -83,7 +82,7 @@ def test_list_and_show() -> None:
     assert rows["test-coins"] == {
         "name": "test-coins", "paper": "999 Table 1", "what": "Coins that are fair and coins that are not."
     }  # fmt: skip
-    assert "tc-disparity" in rows
+    assert "rtc-vae" in rows
     assert re.search(r"test-coins +999 Table 1 +Coins", said("list"))
     text = said("show", "test-coins", "--seeds", "5")
     assert "laptop: 3 seeds; a few tosses" in text
@@ -100,12 +99,28 @@ def test_a_run_says_what_it_shows() -> None:
     # heads = bias + seed / 10: means 0.6 and 0.35; the paper's figure only for the fair one.
     assert re.search(r"\| fair \| 0\.600 \[[\d., ]+\] \| 0\.500 \| 3 \|", text)
     assert re.search(r"\| unfair \| 0\.350 \[[\d., ]+\] \| – \| 3 \|", text)
-    assert "- holds: Fair coins are fair.\n  0.5 against 0.5" in text
-    assert "- does not hold: All coins are." in text
-    assert "- undecided: So are dice." in text
+    assert "Coins 1999: 3 claims: 0 hold, 0 do not, 2 undecided, 1 not run" in text  # three seeds are too few
+    assert "C1 (Table 1) undecided: Fair coins are above unfair ones.\n  0.600 [0.352, 0.848] against" in text
     assert "hatchel study report test-coins --scale laptop" in text
     assert "6 of 6 tasks done" in result.stderr
     assert len(Store("studies").digests()) == 6
+
+
+def test_claims_are_printed_with_the_verdict_of_the_records() -> None:
+    assert "C1 (Table 1) not run: Fair coins are above unfair ones.\nC2.all (Fig. 2, ours) not run" in said(
+        "claims", "coins"
+    )
+    coins("--seeds", "6")
+    text = said("claims", "coins", "--store", "studies")
+    assert "Coins 1999: 3 claims: 1 hold, 1 do not, 0 undecided, 1 not run" in text
+    assert "C1 (Table 1) holds: Fair coins are above unfair ones.\n  0.750 [0.554, 0.946] against 0.500" in text
+    assert "C2.all (Fig. 2, ours) does not hold: All coins are fair." in text
+    (found,) = json.loads(said("claims", "C2", "--json"))
+    assert {k: found[k] for k in ("id", "paper", "where", "ours", "verdict", "seeds")} == {
+        "id": "C2.all", "paper": "Coins 1999", "where": "Fig. 2", "ours": True, "verdict": "does not hold", "seeds": 6,
+    }  # fmt: skip
+    with pytest.raises(HatchelError, match="unknown claim or paper 'C9'"):
+        call("claims", "C9")
 
 
 def test_done_tasks_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +258,6 @@ def test_query_cannot_write() -> None:
 
 
 def test_export_in_three_forms() -> None:
-    import pandas as pd
 
     coins()
     for form in ("csv", "json", "parquet"):
@@ -267,7 +281,7 @@ def test_report_from_the_records(tmp_path: Path) -> None:
     text = said("report", "test-coins")
     page = tmp_path / "studies" / "reports" / "test-coins-laptop" / "report.html"
     assert f"Report: {page.relative_to(tmp_path)}" in text
-    assert "Fair coins are fair." in page.read_text()
+    assert "Fair coins are above unfair ones." in page.read_text()
 
 
 def test_a_study_file_from_the_example(tmp_path: Path) -> None:
@@ -323,5 +337,5 @@ def test_a_study_of_a_plugin_runs_by_its_name(monkeypatch: pytest.MonkeyPatch) -
         "register(Study('plugged-in', 'One coin.', grid, (Column('heads', 'heads'),)))\n"
     )
     text = said("run", "plugged-in", "--engine", "here", "--plugin", "mine.py")
-    assert "| coin | 0.550 [0.500, 0.600] | 2 |" in text
+    assert "| coin | 0.550 [-0.085, 1.185] | 2 |" in text
     assert "plugged-in" in said("list", "--plugin", "mine.py")

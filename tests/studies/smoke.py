@@ -22,13 +22,13 @@ from hatchel.study.study import Study
 from hatchel.study.task import Task
 
 SMOKED = {
-    "recurd": ("recurd-table2", "recurd-baselines", "recurd-depth", "recurd-ablation", "recurd-layers", "recurd-cost"),
+    "recurd": ("recurd", "recurd-cost"),
     "recurd, digits": ("downstream-mnist", "domain-generalisation"),
-    "devae": ("tc-dimension", "devae-comparison", "devae-diffusion", "devae-highdim", "devae-ablation"),
-    "split": ("split-violation", "split-encoder"),
+    "devae": ("tc-dimension", "devae", "devae-highdim"),
+    "split": ("split-encoder",),
     "hfvae": ("hfvae-scores", "hfvae-terms", "objectives"),
     "hfvae, digits": ("hfvae-features", "hfvae-discrete", "hfvae-zero-shot"),
-    "rtc": ("tc-estimators", "tc-bound", "dimension-shutdown", "tc-disparity", "disintegration"),
+    "rtc": ("tc-estimators", "tc-bound", "dimension-shutdown", "rtc-vae"),
 }
 """By paper; those on real digits need their files."""
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")
@@ -58,7 +58,7 @@ def builds(name: str) -> None:
             assert from_dict(Task, json.loads(json.dumps(to_dict(entry.task)))).digest() == entry.task.digest()
     few, more = study.tasks("smoke", 1), study.tasks("smoke", 2)
     if len(more) > len(few):  # counting and closed forms have no seed
-        assert len(more) == 2 * len(few)
+        assert len(few) < len(more) <= 2 * len(few)  # some of a study may have none
         assert {e.task.digest() for e in few} < {e.task.digest() for e in more}
         assert {e.task.seed for e in more} == {0, 1}
 
@@ -88,9 +88,8 @@ def _made_of(study: Study, frame: pd.DataFrame) -> None:
         assert len(widths) == 1
         assert table.markdown().count("\n") == table.latex().count("\n") - 4 == len(table.rows) + 1
         assert len({line.labels for line in table.rows}) == len(table.rows)
-    for claim in study.claims(frame):
-        assert claim.text.endswith(".")
-        assert claim.evidence
+    for verdict in study.verdicts(frame):
+        assert verdict.evidence
 
 
 def _written(study: Study, frame: pd.DataFrame, folder: Path) -> None:
@@ -109,7 +108,7 @@ def _written(study: Study, frame: pd.DataFrame, folder: Path) -> None:
     used = {c.name for t in study.tables(frame) for c in t.columns}
     for cell in body["cells"]:
         assert set(cell["values"]) == used & {*frame[frame["task"] == cell["cell"]]["metric"]}
-    assert all(claim["holds"] is None for claim in body["claims"])
+    assert {claim["verdict"] for claim in body["claims"]} <= {"undecided", "not run"}
     assert study.name in (folder / "tables.md").read_text()
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hatchel.studies.recurd_digits import SHARES, accuracy, domain_claims, over_angles
+from hatchel.studies.recurd_digits import SHARES, accuracy, mean_over_angles, over_angles
+from hatchel.study.claims import per_seed
 from hatchel.study.frame import select, values
 from tests.study.made import both, rows, seeds
 
@@ -31,10 +32,9 @@ def test_a_seed_with_an_angle_missing_has_no_mean() -> None:
     gone = (ROWS["seed"] == 2) & (ROWS["angle"] == 75) & (ROWS["method"] == "RecurD")
     last = seeds(select(over_angles(ROWS[~gone]), method="RecurD"), 2)
     assert set(last["metric"]) == {"angle 0"}
-    assert [c.holds for c in domain_claims(ROWS[~gone])] == [None, None]  # two seeds are too few
+    assert set(per_seed(select(ROWS[~gone], method="RecurD"), mean_over_angles(0.2))) == {0, 1}
 
 
 def test_claims_are_about_the_mean_over_angles() -> None:
-    claims = domain_claims(ROWS)
-    assert [c.holds for c in claims] == [True, True]
-    assert "difference 0.300" in claims[0].evidence
+    found = per_seed(select(ROWS, method="RecurD"), mean_over_angles(0.2))
+    assert found == pytest.approx({seed: 0.5 + 0.0375 + seed / 100 + 0.02 for seed in range(3)})

@@ -8,17 +8,15 @@ from hatchel.study.study import studies
 from tests.studies.smoke import SMOKED, builds
 
 STUDIES = (
-    "tc-dimension", "tc-estimators", "tc-bound", "dimension-shutdown", "tc-disparity", "disintegration",
-    "recurd-table2", "recurd-baselines", "recurd-depth", "recurd-ablation", "recurd-layers", "recurd-cost",
-    "downstream-mnist", "domain-generalisation", "devae-comparison", "devae-diffusion", "devae-highdim",
-    "devae-ablation", "split-violation", "split-encoder", "hfvae-scores", "hfvae-features", "hfvae-discrete",
-    "hfvae-zero-shot", "hfvae-terms", "objectives",
+    "tc-dimension", "tc-estimators", "tc-bound", "dimension-shutdown", "rtc-vae", "recurd", "recurd-cost",
+    "downstream-mnist", "domain-generalisation", "devae", "devae-highdim", "split-encoder", "hfvae-scores",
+    "hfvae-features", "hfvae-discrete", "hfvae-zero-shot", "hfvae-terms", "objectives",
 )  # fmt: skip
 
 
 def test_all_of_them_are_here_and_run_in_the_tests():
     own = {name for name, study in studies().items() if study.grid.__module__.startswith("hatchel.studies")}
-    assert own == set(STUDIES)
+    assert own - {"pool"} == set(STUDIES)  # its tasks are run as those of its views
     assert sorted(name for group in SMOKED.values() for name in group) == sorted(STUDIES)
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hatchel.studies.total_correlation import EPSILONS, Cloud, bound_claims
+from hatchel.studies.total_correlation import EPSILONS, Cloud, largest, rate
 from hatchel.study.frame import build
 from hatchel.study.store import combined
+from hatchel.study.study import Study
 from hatchel.study.task import Workspace
 
 
@@ -30,7 +31,12 @@ def test_the_means_follow_the_closed_form(epsilon):
 
 
 def test_claims_hold_where_they_should_and_fail_where_they_should():
-    assert [c.holds for c in bound_claims(combined([frame(e) for e in EPSILONS]))] == [True, True]
-    loud = combined([frame(e, sample=1.0, mean=1.0) for e in EPSILONS])
-    assert [c.holds for c in bound_claims(loud)] == [False, False]
-    assert bound_claims(frame(EPSILONS[0])) == []
+    found = combined([frame(e) for e in EPSILONS])
+    study = Study.load("tc-bound")
+    five = combined([found.assign(seed=s, value=found["value"] + s * 1e-6) for s in range(5)])
+    assert [v.holds for v in study.verdicts(five)] == [True, True]
+    loud = five.assign(value=1.0 + five["seed"] * 1e-6)
+    assert [v.holds for v in study.verdicts(loud)] == [False, False]
+    assert rate(found) == pytest.approx(1, abs=0.02)
+    assert largest(found) == max(values(e)["sample"] for e in EPSILONS)
+    assert rate(frame(EPSILONS[0])) is None

@@ -23,7 +23,7 @@ def test_runs_that_differ_only_in_their_seed_are_one_group(several: list[Finding
     assert [f.run.spec.seed for f in groups[0].members] == [0, 1, 2]
 
 
-def test_a_group_shows_the_mean_over_seeds_and_the_bootstrap_interval_over_runs(several: list[Findings]) -> None:
+def test_a_group_shows_the_mean_over_seeds_and_the_interval_over_runs(several: list[Findings]) -> None:
     comparison = grouped(several)
     beta, vae = (select(comparison.frame, run=group.label) for group in comparison.groups)
     own = estimate(beta, "tc_sample")
@@ -52,13 +52,17 @@ def made(**groups: list[float]) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("frame", "lower", "marked"),
     [
-        (made(aX=[0.5, 0.6, 0.7], bX=[0.2, 0.3, 0.4]), False, ["aX"]),
-        (made(aX=[0.5, 0.6, 0.7], bX=[0.2, 0.3, 0.4]), True, ["bX"]),
-        (made(aX=[0.31, 0.62, 0.91], bX=[0.3, 0.6, 0.9]), False, ["aX"]),  # seed by seed, although intervals overlap
-        (made(aX=[0.5, 0.6, 0.7], bX=[0.2, 0.7, 0.6]), False, []),
-        (made(aX=[0.5, 0.6, 0.7], bX=[0.2, 0.3, 0.4], cX=[0.6, 0.5, 0.8]), False, []),
-        (made(aX=[0.5, 0.6, 0.7], bY=[0.2, 0.3, 0.4]), False, []),  # other data
-        (made(aX=[0.5, 0.6], bX=[0.2, 0.3]), False, []),  # two seeds are too few
+        (made(aX=[0.5, 0.6, 0.7, 0.5, 0.6], bX=[0.2, 0.3, 0.4, 0.2, 0.4]), False, ["aX"]),
+        (made(aX=[0.5, 0.6, 0.7, 0.5, 0.6], bX=[0.2, 0.3, 0.4, 0.2, 0.4]), True, ["bX"]),
+        (
+            made(aX=[0.31, 0.62, 0.91, 0.12, 0.51], bX=[0.3, 0.6, 0.9, 0.1, 0.5]),
+            False,
+            ["aX"],
+        ),  # seed by seed, although intervals overlap
+        (made(aX=[0.5, 0.6, 0.7, 0.5, 0.6], bX=[0.2, 0.7, 0.6, 0.8, 0.5]), False, []),
+        (made(aX=[0.5, 0.6, 0.7, 0.5, 0.6], bX=[0.2, 0.3, 0.4, 0.2, 0.4], cX=[0.6, 0.5, 0.8, 0.4, 0.6]), False, []),
+        (made(aX=[0.5, 0.6, 0.7, 0.5, 0.6], bY=[0.2, 0.3, 0.4, 0.2, 0.4]), False, []),  # other data
+        (made(aX=[0.5, 0.6, 0.7, 0.8], bX=[0.2, 0.3, 0.4, 0.5]), False, []),  # fewer than five seeds are too few
         (made(aX=[0.5], bX=[0.2]), False, []),
     ],
 )

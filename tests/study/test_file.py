@@ -64,7 +64,7 @@ def test_entries_are_points_times_seeds(tmp_path: Path) -> None:
     entries = study.tasks("laptop")
     assert len(entries) == 3 * 2 * 2  # methods x product x seeds
     assert len({e.task.digest() for e in entries}) == 12
-    assert [e.task.seed for e in entries[:4]] == [0, 1, 0, 1]
+    assert [e.task.seed for e in entries] == [0] * 6 + [1] * 6  # seed by seed
     assert len(study.tasks("laptop", seeds=5)) == 30
     assert study.words("laptop") == (
         "40 steps of 8 or 16 images, xy_squares at 32 px, learning rate 0.0005, weights as printed, 2 seeds; "
@@ -75,14 +75,14 @@ def test_entries_are_points_times_seeds(tmp_path: Path) -> None:
 def test_runs_and_tabulates(tmp_path: Path) -> None:
     study = Study.load(written(tmp_path, FILE))
     store = Store(tmp_path / "store")
-    entries = study.tasks("smoke", 2)[:4]
+    entries = [e for e in study.tasks("smoke", 2) if e.labels["method"] == "beta_vae beta=1"]
     tally = run_tasks([e.task for e in entries], store, Here())
     assert (tally.done, tally.failed) == (4, 0)
     rows = store.frame_of(entries)
     (table,) = study.tables(rows)
     assert table.headings == ["method", "batch_size", "mig", "reconstruction", "seeds"]
     assert [line.labels for line in table.rows] == [("beta_vae beta=1", 8), ("beta_vae beta=1", 16)]
-    mean = np.mean([store.record(e.task.digest())["values"]["reconstruction"] for e in entries[:2]])
+    mean = np.mean([store.record(e.task.digest())["values"]["reconstruction"] for e in entries[::2]])
     assert table.rows[0].ours[1] is not None
     assert table.rows[0].ours[1].value == pytest.approx(mean)
     figures = study.figures(rows)
@@ -114,7 +114,7 @@ def test_only_what_was_measured_is_tabulated(tmp_path: Path) -> None:
             r"mine.yaml: data\[0\]: unknown dataset './nowhere'",
         ),
         ("name: mine\ndata: 5\nmethods: vae\n", r"mine.yaml: data\[0\]: expected a dataset, got 5"),
-        ("name: tc-disparity\ndata: xy_squares\nmethods: vae\n", r"'tc-disparity' is a study of Hatchel's"),
+        ("name: split-encoder\ndata: xy_squares\nmethods: vae\n", r"'split-encoder' is a study of Hatchel's"),
         (
             "name: mine\ndata: xy_squares\nmethods: vae\nproduct: {steps: 4}\n",
             r"product.steps: input should",
@@ -132,5 +132,5 @@ def test_files_that_are_not_there_or_not_text(tmp_path: Path) -> None:
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00\x81")
     with pytest.raises(HatchelError, match=r"bytes.yaml: is not"):
         Study.load(str(tmp_path / "bytes.yaml"))
-    with pytest.raises(HatchelError, match=r"unknown study 'tc-disparty'. Did you mean 'tc-disparity'"):
-        Study.load("tc-disparty")
+    with pytest.raises(HatchelError, match=r"unknown study 'split-encodr'. Did you mean 'split-encoder'"):
+        Study.load("split-encodr")

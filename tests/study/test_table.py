@@ -22,7 +22,7 @@ def test_the_papers_column_stands_beside_ours_and_never_in_it():
     assert found.headings == ["method", "rho", "MIG", "MIG (paper)", "TC < 5 %", "seeds"]
     assert found.sides == ["label", "label", "ours", "paper", "ours", "seeds"]
     assert found.texts() == [
-        ["A_1", "0.5", "0.30 [0.20, 0.40]", "0.35", "1.0", "2"],
+        ["A_1", "0.5", "0.30 [-0.97, 1.57]", "0.35", "1.0", "2"],
         ["B|C", "1", "–", "–", "2.0", "1"],  # neither measured nor published
     ]
     assert found.rows[1].ours[0] is None
@@ -35,7 +35,7 @@ def test_markdown():
         [
             "| method | rho | MIG | MIG (paper) | TC < 5 % | seeds |",
             "| --- | --- | --- | --- | --- | --- |",
-            "| A_1 | 0.5 | 0.30 [0.20, 0.40] | 0.35 | 1.0 | 2 |",
+            "| A_1 | 0.5 | 0.30 [-0.97, 1.57] | 0.35 | 1.0 | 2 |",
             r"| B\|C | 1 | – | – | 2.0 | 1 |",
         ]
     )
@@ -48,7 +48,7 @@ def test_latex():
             r"\toprule",
             r"method & rho & MIG & MIG (paper) & TC $<$ 5 \% & seeds \\",
             r"\midrule",
-            r"A\_1 & 0.5 & 0.30 [0.20, 0.40] & 0.35 & 1.0 & 2 \\",
+            r"A\_1 & 0.5 & 0.30 [-0.97, 1.57] & 0.35 & 1.0 & 2 \\",
             r"B$|$C & 1 & -- & -- & 2.0 & 1 \\",
             r"\bottomrule",
             r"\end{tabular}",
@@ -77,7 +77,7 @@ def test_each_method_less_the_first_seed_by_seed():
     found = probability_of_improvement([0.2, 0.3, 0.7], [0.1, 0.2, 0.6])
     assert found.value == pytest.approx(6.5 / 9)
     better = f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
-    assert table.texts() == [["new", "0.100", "0.7 [-0.5, 2.0]", better, "3"]]
+    assert table.texts() == [["new", "0.100", "0.7 [-2.5, 3.8]", better, "3"]]
 
 
 def test_a_method_is_held_against_the_first_with_the_same_other_labels():
