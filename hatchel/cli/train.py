@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hatchel.cli.options import Plugin, load_plugins, parse, read_spec
+from hatchel.cli.options import Plugin, Workers, load_plugins, parse, read_spec
 from hatchel.core.errors import HatchelError
+
+if TYPE_CHECKING:
+    from hatchel.training.spec import RunSpec
 
 
 def train(
@@ -20,6 +26,10 @@ def train(
     out: Annotated[Path | None, typer.Option(help="The run's folder; by default runs/NAME-DIGEST.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Start over where a run already exists.")] = False,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="0..9", help="Train and measure these seeds at once, one thread each.")
+    ] = None,
+    workers: Workers = 0,
     plugin: Plugin = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
@@ -33,11 +43,16 @@ def train(
 
     [bold]hatchel train runs/mine --resume[/]       after Ctrl-C, or with steps=40000 to train on
 
+    [bold]hatchel train beta_vae --seeds 0..9[/]    ten models on all cores, their scores and one report
+
     [bold]torchrun --nproc-per-node 2 -m hatchel train beta_tcvae[/]   two processes, the same result
     """
     from hatchel.training import run as runs
 
     load_plugins(plugin)
+    if seeds is not None:
+        _several(read_spec(target, assignments or ()), _numbers(seeds), out, workers, force, plugin, quiet)
+        return
     if resume and (Path(target) / "config.json").is_file():
         made = runs.resume_run(target, progress=not quiet, changes=parse(assignments or ()))
     else:
@@ -47,6 +62,69 @@ def train(
 
     if rank() == 0 and not quiet:
         print(f"{made.folder}: {made.steps} steps of {made.spec.name}.  Next: hatchel evaluate {made.folder}")
+
+
+def _numbers(text: str) -> list[int]:
+    """The seeds that `0..9`, `3` or `0..2,7` name.
+
+    >>> _numbers("0..2,7")
+    [0, 1, 2, 7]
+    """
+    numbers: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", part.strip())
+        if not found:
+            raise HatchelError(f"--seeds {text}: expected seeds such as 0..9 or 0,3,7")
+        numbers += range(int(found[1]), int(found[2] or found[1]) + 1)
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise HatchelError(f"--seeds {text}: name each seed once, the smaller first: 0..9")
+    return numbers
+
+
+def _several(
+    spec: RunSpec, seeds: list[int], out: Path | None, workers: int, retry: bool, plugin: Plugin, quiet: bool
+) -> None:
+    """The seeds as a study of one case: what is done is kept, and the same command goes on after a stop."""
+    from hatchel.cli.printing import failures, print_table
+    from hatchel.cli.tune import engine_from
+    from hatchel.core.progress import status
+    from hatchel.study.grid import Grid
+    from hatchel.study.report import write_report
+    from hatchel.study.runner import run_tasks
+    from hatchel.study.store import Store
+    from hatchel.study.study import Study
+    from hatchel.study.table import Column
+    from hatchel.study.task import Case
+    from hatchel.study.trained import Trained
+
+    spec.data.load()  # once, before every process does, and to refuse what cannot be read
+    task = Trained(seed=0, run=spec.with_fields(seed=0))
+    folder = out or Path("runs") / f"{spec.name}-{task.run.digest()}-seeds"
+    kept, cases = Store(folder), [Case({"method": spec.name}, task.with_fields(seed=seed)) for seed in seeds]
+    kept.create().write_study(spec.name, "laptop", cases)
+    tasks, engine = [case.task for case in cases], engine_from("local", workers, None)
+    try:
+        with nullcontext(None) if quiet else status() as show:
+            run_tasks(
+                tasks, kept, engine, retry=retry, plugins=plugin or (),
+                on_progress=lambda t: show(t.done + t.failed, t.total, t.text()) if show else None,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        print("Stopped; the models are saved: the same command goes on", file=sys.stderr)
+        raise typer.Exit(130) from None
+    frame, failed = kept.frame_of(cases, spec.name, "laptop"), failures(cases, kept)
+    if len(frame):
+        plain = frame[(frame["part"] == "") & (frame["representation"] == "mean")]["metric"]
+        columns = tuple(Column(name, name) for name in dict.fromkeys(plain))
+        about = f"{spec.formula()}, trained with seeds {', '.join(map(str, seeds))}."
+        study = Study(spec.name, about, lambda scale: Grid((cases[0],), len(seeds)), columns, contrast="", trade=None)
+        (table,) = study.tables(frame)
+        rows = list(zip(table.headings, table.texts()[0], strict=True))[1:-1]  # without the method and the seeds
+        print_table(["", f"mean of {frame['seed'].nunique()} seeds"], rows)
+        print(f"Runs: {kept.runs}   Report: {write_report(study, frame, 'laptop', folder / 'report', failed)}")
+    if failed:
+        print("\n".join(failed))
+        raise typer.Exit(1)
 
 
 def quickstart(

@@ -23,7 +23,7 @@ from hatchel.data.source import Source
 from hatchel.latents.likelihoods import Columns
 from hatchel.latents.posterior import Posterior
 from hatchel.training.checkpoint import Description, checkpoints, restore
-from hatchel.training.loop import choose_device, fit, processes
+from hatchel.training.loop import choose_device, faster_precision, fit, processes
 from hatchel.training.model import Model
 from hatchel.training.order import Batches
 from hatchel.training.spec import RunSpec
@@ -194,6 +194,10 @@ def train(
     spec = updated(spec, fields) if fields else spec
     loaded = held or spec.data.load()
     spec = spec.fit_to(loaded)
+    if spec.precision == "auto":
+        known = out is not None and not force and (Path(out) / "config.json").is_file()
+        chosen = Description.read(Path(out)).spec.precision if known and out else faster_precision(spec, loaded)
+        spec = spec.with_fields(precision=chosen)
     folder = Path(out) if out is not None else Path("runs") / f"{spec.name}-{spec.digest()}"
     with processes(choose_device(spec.device)):
         return _train(spec, loaded, folder, resume, force, progress)

@@ -166,8 +166,9 @@ class RunSpec(Spec):
     """`64px` (ours): below 64 pixels the reconstruction enters the loss times (64 / size)^2, so that the weights of
     papers that train at 64 pixels mean what they mean there; `printed`: as it is, with weights (64 / size)^2 as strong.
     """
-    precision: Literal["float32", "bfloat16", "float16"] = "float32"
-    """Of the forward pass (automatic mixed precision)."""
+    precision: Literal["float32", "bfloat16", "float16", "auto"] = "float32"
+    """Of the forward pass (automatic mixed precision); auto times a few steps of float32 and bfloat16, and the run is
+    what it chose."""
     compile: bool = local(default=False)
     """Compile encoder and decoder with torch.compile."""
     device: str = local(default="auto")
