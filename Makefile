@@ -10,7 +10,7 @@ WORKERS ?= 2
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-cluster check format clean
+.PHONY: help quickstart test test-cluster check format bench clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -53,6 +53,9 @@ check: $(READY_DEV)  ## ruff, ruff format, pyright (strict on the package), impo
 format: $(READY_DEV)  ## let ruff put things right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+bench: $(READY_DEV)  ## measure the costs of methods, precisions and the runner (a few minutes), write docs/speed.md
+	$(BIN)/python benchmarks/speed.py
 
 clean:  ## remove the environment and everything built
 	rm -rf $(VENV) dist build runs .pytest_cache .ruff_cache
