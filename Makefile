@@ -7,10 +7,11 @@ READY_DEV := $(VENV)/.ready-dev
 READY_CLUSTER := $(VENV)/.ready-cluster
 TESTS ?=
 WORKERS ?= 2
+MINUTES ?= 5
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-cluster check format bench clean
+.PHONY: help quickstart test fuzz test-cluster torture check format bench clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -41,8 +42,14 @@ quickstart: $(READY)  ## train, measure and picture a model on built-in data (a 
 test: $(READY_DEV)  ## all tests, warnings as errors, doctests included; TESTS="-k mig" for some
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope $(TESTS)
 
+fuzz: $(READY_DEV)  ## CASES=10000 wild arrays for the metrics and a quarter as many wild command lines, new ones every time
+	HATCHEL_FUZZ=$(or $(CASES),10000) $(BIN)/python -m pytest --hypothesis-show-statistics tests/metrics/test_fuzz.py tests/cli/test_fuzz.py $(TESTS)
+
 test-cluster: $(READY_CLUSTER)  ## studies on Ray and on a real Slurm started here (Debian; needs root or sudo, installs both)
 	HATCHEL_TEST_CLUSTER=1 $(BIN)/python -m pytest tests/cluster $(TESTS)
+
+torture: $(READY_DEV)  ## kills, damaged files, races and full disks for MINUTES=5; a table of tried and failed (docs/reliability.md)
+	$(BIN)/python -c "from tests.torture import command; command()" --minutes $(MINUTES)
 
 check: $(READY_DEV)  ## ruff, ruff format, pyright (strict on the package), import-linter (packages import only from those before them)
 	$(BIN)/ruff check .

@@ -2,26 +2,94 @@
 
 from __future__ import annotations
 
+import base64
+import functools
+import html
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.data.dataset import Dataset
+from hatchel.core.errors import HatchelError
+from hatchel.core.progress import in_notebook
+from hatchel.data.held import dataset_of
 from hatchel.data.source import Source
+from hatchel.data.table import TableColumn, decoded_frame
 from hatchel.evaluation.evaluation import Evaluation
 from hatchel.evaluation.evaluation import evaluate as evaluate_run
 from hatchel.methods.method import Method
 from hatchel.methods.resolve import resolve
 from hatchel.metrics.functions import evaluate as evaluate_codes
 from hatchel.metrics.score import Scores
+from hatchel.training.events import read_events
 from hatchel.training.run import TrainedRun
 from hatchel.training.run import train as train_spec
 from hatchel.training.spec import RunSpec
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from hatchel.report.findings import Findings
+
+SERVED: list[Any] = []
+"""Explorers that this notebook has opened; they end with its kernel."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure with the values that it shows; a notebook shows the figure."""
+
+    figure: Figure
+    values: NDArray[Any]
+    """Images (rows, n, H, W, C) as bytes, or rows of a table (rows, n, F) in the data's units."""
+
+    def _repr_png_(self) -> bytes:
+        from hatchel.report.style import png
+
+        return png(self.figure, 110)
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as PNG, SVG or PDF, by the ending."""
+        try:
+            self.figure.savefig(path, facecolor="white")
+        except (OSError, ValueError) as error:
+            raise HatchelError(f"{path}: cannot be written ({error}); name a file such as traversals.png") from None
+        return Path(path)
+
+
+class _Draws(NamedTuple):
+    codes: NDArray[np.float32]  # (n, D)
+    items: NDArray[np.float32]
+    """Images (n, H, W, C) in [0, 1], or rows (n, F) in the data's units."""
+
+
+class Samples(_Draws):
+    """Draws of the prior, (codes, items); a notebook shows what they decode to."""
+
+    columns: tuple[TableColumn, ...] = ()
+    """Of a table."""
+
+    def to_pandas(self) -> Any:
+        """Of a table: its columns, with the likelier value of those that are not numbers."""
+        return decoded_frame(self.items, self.columns)
+
+    def _repr_html_(self) -> str:
+        from hatchel.report.pictures import mosaic, to_bytes
+        from hatchel.report.style import pixels_uri
+
+        if self.items.ndim == 2:
+            return self.to_pandas().to_html()
+        rows = [to_bytes(self.items[i : i + 12]) for i in range(0, len(self.items), 12)]
+        uris = [pixels_uri(mosaic(row[None])) for row in rows]
+        return "".join(f'<img src="{uri}" style="display:block;margin-bottom:2px">' for uri in uris)
+
 
 class Run(TrainedRun):
-    """A trained model: encode, decode, reconstruct, evaluate, report, explore. `hatchel.load(folder)` reads one."""
+    """A trained model: encode, decode, traverse, evaluate, report, explore. `hatchel.load(folder)` reads one."""
 
     @classmethod
     def of(cls, trained: TrainedRun) -> Self:
@@ -41,43 +109,132 @@ class Run(TrainedRun):
 
         return write_report(analyse(self), Path(path or self.folder / "report.html"))
 
-    def explore(self) -> None:
-        """Explore the run in the browser until Ctrl-C; needs the `web` extra."""
-        from hatchel.explorer.server import Listening
+    def traverse(self, rows: int = 12) -> Picture:
+        """One dimension moved at a time, the most informative first: rows of images, or plots of a table's columns."""
+        from hatchel.report import columns, pictures
+
+        found = self._glance
+        if not found.pictured:
+            return Picture(*columns.traversals(found, rows))
+        images, counts = pictures.traversed(self, found, rows)
+        labels = pictures.traversal_labels(found.dimensions, len(images))
+        return Picture(pictures.rows_figure(images, labels, counts), images)
+
+    def reconstruct(self, images: Any = None, level: int = 0, hard: bool = False) -> Any:
+        """Images or rows through the mean code and back; of a DataFrame, a DataFrame.
+
+        Without images: a picture of some of the run's own items above what comes back, or of a table column by column.
+        """
+        if hasattr(images, "iloc"):
+            return decoded_frame(super().reconstruct(images, level, hard), self.columns)
+        if images is not None:
+            return super().reconstruct(images, level, hard)
+        from hatchel.report import columns, pictures
+
+        found = self._glance
+        if not found.pictured:
+            return Picture(*columns.reconstructions(found))
+        shown = pictures.reconstructed(found)
+        return Picture(pictures.rows_figure(shown, pictures.reconstruction_labels(self.levels)), shown)
+
+    def sample(self, n: int = 12, seed: int = 0, level: int = 0) -> Samples:
+        """n codes z ~ p(z), (n, D), and the mean image or row of each."""
+        drawn = Samples(*super().sample(n, seed, level))
+        drawn.columns = self.columns
+        return drawn
+
+    @property
+    def history(self) -> Any:
+        """The loss, each term and the critics over the steps, as a DataFrame with a row for every logged step."""
+        import pandas as pd
+
+        return pd.DataFrame(read_events(self.folder) or [{"step": 0}]).set_index("step")
+
+    def explore(self, height: int = 760) -> Any:
+        """Explore the run: inside a notebook, else in the browser until Ctrl-C; needs the `web` extra."""
+        try:
+            from hatchel.explorer.server import Listening
+        except ImportError as error:
+            raise HatchelError(f'the explorer needs {error.name}: pip install "hatchel[web]"') from None
         from hatchel.explorer.session import Session
 
-        opened = Listening.on(Session([self]), host="127.0.0.1", port=None)
+        inside = in_notebook()
+        opened = Listening.on(Session([self]), host="127.0.0.1", port=None, framed=inside)
+        if inside:
+            from IPython.display import IFrame
+
+            SERVED.append(opened)
+            threading.Thread(target=opened.run, daemon=True).start()
+            return IFrame(opened.address, "100%", height)
         print(f"Explorer: {opened.address}   (Ctrl+C to stop)", flush=True)
-        opened.run()
+        return opened.run()
+
+    @functools.cached_property
+    def _glance(self) -> Findings:
+        from hatchel.report.findings import glance
+
+        try:  # as it was measured, since other items or another seed would replace what is stored
+            known = Evaluation.load(self.folder).settings
+            return glance(self, items=int(known["items"]), seed=int(known["seed"]))
+        except (HatchelError, KeyError):
+            return glance(self)
+
+    def _repr_html_(self) -> str:
+        """A card: what was trained, its scores as far as they are measured, traversals."""
+        facts = f"{self.steps:,} steps, {self.spec.latent.width} latents, {self.folder}"
+        lines = html.escape(f": minimises {self.spec.formula()}"), html.escape(facts)
+        parts = [f"<b>{html.escape(self.spec.name)}</b>{'<br>'.join(lines)}"]
+        try:
+            means = Evaluation.load(self.folder).get("mean") or {}
+            parts.append(", ".join(f"{html.escape(name)} <b>{float(s):.3f}</b>" for name, s in means.items()))
+        except HatchelError:
+            parts.append("Not measured yet: <code>run.evaluate()</code>")
+        try:
+            picture = base64.b64encode(self.traverse(6)._repr_png_()).decode()  # pyright: ignore[reportPrivateUsage]
+            parts.append(f'<img src="data:image/png;base64,{picture}" style="max-width:100%" alt="Traversals">')
+        except HatchelError as error:
+            parts.append(html.escape(str(error)))
+        return "".join(f"<p>{part}</p>" for part in parts if part)
 
 
 def train(
     method: str | Method | RunSpec,
     *,
-    data: str | Path | Source | Dataset | NDArray[Any] | None = None,
+    data: Any = None,
     out: str | Path | None = None,
     resume: bool = False,
     force: bool = False,
     progress: bool = True,
+    callbacks: Sequence[object] = (),
     **changes: Any,
 ) -> Run:
     """Train a method: `train("beta_vae", data="dsprites", beta=4, steps=1000)`; or what a RunSpec describes.
 
-    `changes` are parameters of the method and fields of the run, dotted ones as `**{"latent.dim": 16}`.
-    `data`: a name, a path, a Source, a Dataset, an array of images (n, H, W, C) or of rows (n, F).
+    `changes` are parameters of the method and fields of the run; two underscores reach inside, as in `latent__dim=16`.
+    `data`: a name, a path, a Source; an array or tensor of images (n, H, W), (n, H, W, C) or (n, C, H, W) or of rows
+    (n, F), a DataFrame, a list of pictures, a torch Dataset or DataLoader; or a pair of one of these and its factors.
     `out`: the run's folder, by default runs/NAME-DIGEST. A finished run with the same spec is loaded, not trained again
     (`force` starts over); an unfinished one is continued with `resume`.
+    `callbacks`: objects with some of the methods of `hatchel.training.callbacks.Callback`.
     """
+    changes = {name.replace("__", "."): value for name, value in changes.items()}
     if not isinstance(method, RunSpec):
+        if data is None:
+            name = method if isinstance(method, str) else method.kind
+            raise HatchelError(
+                f'data: say what to train on: hatchel.train("{name}", data="dsprites"), or a path or an array'
+            )
         named = isinstance(data, str | Path | Source)
-        method, changes = resolve(method, data if named else "dsprites", changes), {}
+        data = data if named else dataset_of(data)
+        method, changes = resolve(method, data if named else "xy_squares", changes), {}
         data = None if named else data
-    return Run.of(train_spec(method, data=data, out=out, resume=resume, force=force, progress=progress, **changes))
+    given: dict[str, Any] = {"out": out, "resume": resume, "force": force, "progress": progress, "callbacks": callbacks}
+    return Run.of(train_spec(method, data=data, **given, **changes))
 
 
-def load(folder: str | Path, device: str = "cpu") -> Run:
-    """The run in a folder, from its newest readable checkpoint."""
-    return Run.load(folder, device)
+def load(folder: str | Path, device: str = "cpu", data: Any = None) -> Run:
+    """The run in a folder, from its newest readable checkpoint; `data` where they have moved or came from Python."""
+    return Run.load(folder, device, data=data)
 
 
 def evaluate(what: Any, *arguments: Any, **options: Any) -> Evaluation | Scores:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hatchel.cli.listing import UNNAMED
+from hatchel.cli.options import AsJson, kinds
 from hatchel.cli.printing import print_table
 
 if TYPE_CHECKING:
@@ -16,18 +18,20 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Data sets: list, get, verify, show.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="A kind from `hatchel data list`.")]
-NameOrPath = Annotated[str, typer.Argument(help="A kind from `hatchel data list`, or a folder, array or table.")]
+KINDS = kinds("hatchel.data", "Source")
+Name = Annotated[str, typer.Argument(help="A kind from `hatchel data list`.", autocompletion=KINDS)]
+NameOrPath = Annotated[
+    str,
+    typer.Argument(help="A kind from `hatchel data list`, or a folder, array or table.", autocompletion=KINDS),
+]
 Options = Annotated[
     list[str] | None, typer.Argument(help="Options as key=value, such as size=32.", metavar="[KEY=VALUE]...")
 ]
 
 
 @app.command("list", epilog="Example: hatchel data list --json")
-def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def list_(as_json: AsJson = False) -> None:
     """List the data sets that can be loaded by name, and whether their files are here."""
-    import json
-
     from hatchel.data.source import Source
 
     entries = [_entry(kind, source) for kind, source in Source.members().items() if kind not in UNNAMED]
@@ -64,7 +68,7 @@ def get(
 
 
 @app.command(epilog="Example: hatchel data verify mnist path=./mnist")
-def verify(name: NameOrPath, options: Options = None) -> None:
+def verify(name: NameOrPath, options: Options = None, as_json: AsJson = False) -> None:
     """Check the files, or the cache, of a data set against shapes and checksums, and read through it."""
     import numpy as np
 
@@ -72,6 +76,9 @@ def verify(name: NameOrPath, options: Options = None) -> None:
     read = np.unique(np.linspace(0, len(ds) - 1, 4096).astype(np.int64))
     for some in np.array_split(read, 16):
         ds.items(some)
+    if as_json:
+        print(json.dumps({"name": name, "items": len(ds), "read": len(read), "fingerprint": ds.fingerprint}))
+        return
     print(f"{name}: {len(ds):,} items, {len(read):,} of them read, fingerprint {ds.fingerprint}: all right")
 
 
@@ -81,9 +88,17 @@ def show(
     options: Options = None,
     out: Annotated[Path | None, typer.Option(help="The PNG to write; by default NAME.png here.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the items shown.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and write no sheet.")] = False,
 ) -> None:
     """Describe a data set, and write a contact sheet of its images."""
     ds = _load(name, options)
+    if as_json:
+        factors = ds.space.factors if ds.space is not None else ()
+        known: dict[str, Any] = {"name": ds.name, "items": len(ds), "shape": ds.shape, "fingerprint": ds.fingerprint}
+        known["factors"] = [{"name": f.name, "size": f.size, "kind": f.kind, "values": f.values} for f in factors]
+        known["columns"] = [{"name": c.name, "likelihood": c.kind_of, "width": c.width} for c in ds.columns]
+        print(json.dumps(known, default=str))
+        return
     print(f"{ds.name}: {len(ds):,} items of shape {ds.shape}, fingerprint {ds.fingerprint}")
     if ds.space is not None:
         print("every combination once" if ds.space.complete else "a sample of the combinations")
@@ -112,18 +127,10 @@ def _source(kind: str) -> type[Source]:
 
 
 def _load(name: str, options: list[str] | None) -> Dataset:
-    import yaml
-
-    from hatchel.core.errors import HatchelError
+    from hatchel.cli.options import parse
     from hatchel.data.source import load
 
-    values: dict[str, Any] = {}
-    for option in options or []:
-        key, equals, value = option.partition("=")
-        if not equals:
-            raise HatchelError(f"{option!r} is not an option; write key=value, such as size=32")
-        values[key] = yaml.safe_load(value) if value else value
-    return load(name, **values)
+    return load(name, **parse(options or ()))
 
 
 def _entry(kind: str, source: type[Source]) -> dict[str, Any]:

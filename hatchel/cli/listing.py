@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from hatchel.cli.options import Plugin, load_plugins, read_spec
+from hatchel.cli.options import AsJson, Plugin, kinds, load_plugins, read_spec
 from hatchel.core.errors import HatchelError, unknown
 
 if TYPE_CHECKING:
     from hatchel.core.spec import Spec
+    from hatchel.training.cost import Cost
     from hatchel.training.spec import RunSpec
 
 FAMILIES = {
@@ -22,6 +23,8 @@ FAMILIES = {
     "estimators": "hatchel.objective.estimators.estimator:Estimator",
     "weights": "hatchel.objective.weights:Weight",
     "schedules": "hatchel.training.spec:Schedule",
+    "stops": "hatchel.training.callbacks:Stop",
+    "trackers": "hatchel.training.callbacks:Tracker",
     "encoders": "hatchel.nets.part:Encoder",
     "decoders": "hatchel.nets.part:Decoder",
     "latents": "hatchel.latents.latent:Latent",
@@ -38,8 +41,14 @@ UNNAMED = ("memory",)
 
 
 def list_members(
-    family: Annotated[str, typer.Argument(help=", ".join(FAMILIES))],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    family: Annotated[
+        str,
+        typer.Argument(
+            help=", ".join(FAMILIES),
+            autocompletion=lambda incomplete: [f for f in FAMILIES if f.startswith(incomplete)],
+        ),
+    ],
+    as_json: AsJson = False,
     plugin: Plugin = None,
 ) -> None:
     """List the methods, terms, metrics, data sets, ... that there are, plug-ins included.
@@ -97,12 +106,16 @@ def describe(family: str) -> list[dict[str, Any]]:
 
 
 def show(
-    target: Annotated[str, typer.Argument(help="A method, or a YAML/JSON file.")],
+    target: Annotated[
+        str,
+        typer.Argument(help="A method, or a YAML/JSON file.", autocompletion=kinds("hatchel.methods", "Method")),
+    ],
     assignments: Annotated[
         list[str] | None, typer.Argument(help="Fields to change, as key=value.", metavar="[KEY=VALUE]...")
     ] = None,
     size: Annotated[int, typer.Option(help="Pixels per side to assume if only the data's files could show it.")] = 64,
     plugin: Plugin = None,
+    as_json: AsJson = False,
 ) -> None:
     """Print a method's objective as a formula, its parameters, its size, and the full configuration (YAML, for a file).
 
@@ -115,6 +128,10 @@ def show(
 
     load_plugins(plugin)
     spec = read_spec(target, assignments or ())
+    if as_json:
+        cost = _cost(spec, size)[0]._asdict()
+        print(json.dumps({"formula": spec.formula(), **cost, "spec": to_dict(spec)}, indent=2))
+        return
     member = Method.members().get(target)
     if member is not None:
         print(f"# {target}: {member.paper}. Verified: {member.verified}.")
@@ -141,14 +158,19 @@ def _parameters(member: type[Spec], path: str = "") -> Iterator[tuple[str, str]]
             yield from _parameters(part, f"{path}{name}.")
 
 
-def _size(spec: RunSpec, size: int) -> list[str]:
-    """Parameters and multiplications by part, without loading the data."""
+def _cost(spec: RunSpec, size: int) -> tuple[Cost, tuple[int, int, int]]:
+    """Parameters and multiplications by part, without loading the data, and the shape of the image they are for."""
     from hatchel.training.cost import cost
 
+    shape = spec.data.known_shape or (1, size, size)
+    return cost(spec.fit_to_shape(shape), shape), shape
+
+
+def _size(spec: RunSpec, size: int) -> list[str]:
+    """The same in words."""
+    found, shape = _cost(spec, size)
     known = spec.data.known_shape
-    shape = known or (1, size, size)
     where = spec.data.kind if known else f"assumed, as only the files of {spec.data.kind} show it: see --size"
-    found = cost(spec.fit_to_shape(shape), shape)
 
     def line(numbers: dict[str, int], unit: float, digits: int, prefix: str = "M") -> str:
         parts = ", ".join(f"{name} {count / unit:.{digits}f}" for name, count in numbers.items())

@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 import hatchel
 from hatchel.cli.data import app as data_app
 from hatchel.cli.discover import discover
 from hatchel.cli.listing import list_members, show
-from hatchel.cli.runs import evaluate, explore, export, report
+from hatchel.cli.runs import evaluate, explore, export, report, verify
 from hatchel.cli.score import score
 from hatchel.cli.study import app as study_app
 from hatchel.cli.train import quickstart, train
 from hatchel.core.errors import HatchelError
+from hatchel.core.files import disk_problem
+
+KEPT = {
+    "quickstart": "the models are saved; the same command goes on",
+    "train": "the last checkpoint is kept; `hatchel train RUN --resume` goes on from it",
+    "evaluate": "what was stored is kept; the same command goes on",
+    "report": "what was stored is kept; the same command goes on",
+    "data": "files that were fetched are kept; the same command goes on",
+    "study": "finished tasks are kept; the same command goes on",
+}
+"""What Ctrl-C leaves, by command; all others write at their end or not at all."""
+
+
+class Commands(TyperGroup):
+    """The commands; Ctrl-C ends each with code 130 and one line."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        try:
+            return super().invoke(ctx)  # pyright: ignore[reportArgumentType]
+        except KeyboardInterrupt:
+            kept = KEPT.get(ctx.invoked_subcommand or "", "nothing is left half-written")
+            print(f"\nhatchel: stopped; {kept}", file=sys.stderr)
+            raise typer.Exit(130) from None
+
 
 app = typer.Typer(
     name="hatchel",
+    cls=Commands,
     help="Learn codes in which each coordinate stands for one factor of variation, and measure whether it does.",
     epilog="Start with: hatchel quickstart, then hatchel list methods, then hatchel train factor_vae gamma=10",
     no_args_is_help=True,
@@ -33,6 +60,7 @@ app.command()(evaluate)
 app.command()(report)
 app.command()(explore)
 app.command()(export)
+app.command()(verify)
 app.command()(score)
 app.command()(show)
 app.command(name="list")(list_members)
@@ -42,23 +70,52 @@ app.add_typer(study_app, name="study")
 
 def _version(value: bool) -> None:
     if value:
-        print(f"hatchel {hatchel.__version__}")
+        import platform
+
+        import torch
+
+        from hatchel.training.loop import choose_device
+
+        device = choose_device("auto")
+        name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"{torch.get_num_threads()} threads"
+        known = f"Python {platform.python_version()}, torch {torch.__version__}, {device} ({name})"
+        print(f"hatchel {hatchel.__version__} ({known})")
         raise typer.Exit
 
 
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print the version, with those of Python and torch and the device.",
+        ),
     ] = False,
 ) -> None:
     """Options of the program itself."""
 
 
 def main() -> None:
-    """A mistake in the input is one line and exit code 2; a traceback is a bug of ours."""
+    """A mistake in the input is one line and exit code 2, Ctrl-C one line and 130; a traceback is a bug of ours."""
     try:
         app()
     except HatchelError as error:
-        print(f"hatchel: {error}", file=sys.stderr)
-        sys.exit(2)
+        _refuse(str(error), error.exit_code)
+    except Exception as error:
+        reason = disk_problem(error)
+        if reason:
+            place = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
+            _refuse(f"{place}{reason}; free some space or name another place, then do it again")
+        if isinstance(error, OSError):
+            _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
+        if isinstance(error, MemoryError) or re.search("out of memory|allocate memory", str(error)):
+            _refuse("there is not enough memory for this; lower a size, such as batch_size or latent.dim")
+        raise
+
+
+def _refuse(line: str, code: int = 2) -> NoReturn:
+    print(f"hatchel: {line}", file=sys.stderr)
+    sys.exit(code)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from hatchel.core.errors import HatchelError
+from hatchel.core.errors import HatchelError, shortened
 
 if TYPE_CHECKING:
     from hatchel.training.spec import RunSpec
@@ -22,8 +24,31 @@ EngineSet = Annotated[
 ]
 Folder = Annotated[Path, typer.Option("--store", help="The folder that keeps the records.")]
 Plugin = Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")]
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, and nothing but results.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 STUDIES = Path("studies")
 """The default store."""
+
+
+def kinds(home: str, root: str) -> Callable[[str], list[str]]:
+    """For the shell's completion: the built-in members of a family, read from its source, since torch takes seconds."""
+
+    def complete(incomplete: str) -> list[str]:
+        from hatchel.core.spec import snake
+
+        found = find_spec(home)
+        assert found is not None
+        files = [p for place in found.submodule_search_locations or () for p in Path(place).glob("*.py")]
+        text = "\n".join(p.read_text(encoding="utf-8") for p in files or [Path(found.origin or "")])
+        heads = re.findall(r'^class (\w+)\((\w+)(, ABC)?(?:.*kind="(\w+)")?', text, re.MULTILINE)
+        below = {root}
+        for _ in range(3):  # a member may have parents of its own
+            below |= {name for name, parent, *_ in heads if parent in below}
+        named = [kind or snake(name) for name, _, abstract, kind in heads if name in below - {root} and not abstract]
+        return sorted(kind for kind in named if kind.startswith(incomplete))
+
+    return complete
 
 
 def parse(arguments: Sequence[str]) -> dict[str, Any]:
@@ -32,18 +57,27 @@ def parse(arguments: Sequence[str]) -> dict[str, Any]:
     >>> parse(["gamma=10", "latent.dim=16", "by=mws", "anchors=[0, 1]"])
     {'gamma': 10, 'latent.dim': 16, 'by': 'mws', 'anchors': [0, 1]}
     """
-    import yaml
+    from hatchel.core.spec import parse_yaml
 
     values: dict[str, Any] = {}
     for argument in arguments:
         key, equals, text = argument.partition("=")
-        if not equals or not key:
-            raise HatchelError(f"{argument!r}: expected key=value, such as steps=1000 or latent.dim=16")
+        if not equals or not all(key.split(".")):
+            raise HatchelError(f"{shortened(argument)}: expected key=value, such as steps=1000 or latent.dim=16")
         try:
-            values[key] = yaml.safe_load(text)
-        except yaml.YAMLError:
+            values[key] = parse_yaml(text)
+        except HatchelError as error:
+            if text[:1] in "[{&*!":  # meant as YAML, not as a word or a path
+                raise HatchelError(f"{shortened(argument)}: {error}") from None
             values[key] = text
     return values
+
+
+def check_folder(out: Path | None) -> None:
+    """That --out can become a folder, before any work is done."""
+    taken = next((p for p in (out, *out.absolute().parents) if p.exists()), None) if out else None
+    if taken is not None and not taken.is_dir():
+        raise HatchelError(f"--out {out}: {taken} is a file; name a folder that is new, or holds this run")
 
 
 def load_plugins(files: Sequence[Path] | None) -> None:
@@ -74,14 +108,16 @@ def read_spec(target: str, arguments: Sequence[str]) -> RunSpec:
 
 
 def _read_file(path: Path) -> dict[str, Any]:
-    import yaml
+    from hatchel.core.spec import parse_yaml
 
     try:
-        body = yaml.safe_load(path.read_text(encoding="utf-8"))
+        body = parse_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise HatchelError(f"{path}: cannot be read ({error.strerror})") from None
-    except yaml.YAMLError as error:
-        raise HatchelError(f"{path}: is not YAML or JSON ({str(error).splitlines()[0]})") from None
+    except UnicodeDecodeError:
+        raise HatchelError(f"{path}: is not a text file in UTF-8; save it as such") from None
+    except HatchelError as error:
+        raise HatchelError(f"{path}: {error}") from None
     if not isinstance(body, dict):
         raise HatchelError(f"{path}: expected fields and values, such as `method: factor_vae`")
     return cast(dict[str, Any], body)

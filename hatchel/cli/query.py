@@ -75,6 +75,7 @@ def export(
 def write_parquet(answer: pd.DataFrame, path: Path) -> None:
     """A Parquet file; a column of several types becomes text."""
     from hatchel.core.errors import HatchelError
+    from hatchel.core.files import write_bytes
 
     try:
         import pyarrow  # noqa: F401  # pyright: ignore[reportUnusedImport]
@@ -85,6 +86,4 @@ def write_parquet(answer: pd.DataFrame, path: Path) -> None:
         kinds = {type(v) for v in answer[name] if v is not None}
         if kinds - {int, float} and len(kinds) > 1:
             typed[name] = [None if v is None else str(v) for v in answer[name]]
-    draft = path.with_name(f".{path.name}")
-    typed.to_parquet(draft, index=False)
-    draft.replace(path)
+    write_bytes(path, typed.to_parquet(index=False))

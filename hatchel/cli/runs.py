@@ -1,16 +1,24 @@
-"""Commands on a trained run: `hatchel evaluate`, `report`, `explore` and `export`."""
+"""Commands on a trained run: `hatchel evaluate`, `report`, `explore`, `export` and `verify`."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from hatchel.cli.options import Plugin, load_plugins
+from hatchel.cli.options import AsJson, Plugin, Quiet, load_plugins
 from hatchel.core.errors import HatchelError
+from hatchel.core.progress import quietly
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
+Data = Annotated[
+    str | None,
+    typer.Option("--data", help="Where the run's data are now, or other data of the same form; by default as trained."),
+]
 Items = Annotated[int, typer.Option("--items", "-n", min=10, help="Items of the data that are encoded.")]
 Seed = Annotated[int, typer.Option(help="Random seed of the items drawn and of every classifier.")]
 FOLDER = "FOLDER"
@@ -30,8 +38,10 @@ def evaluate(
     ] = None,
     seed: Seed = 0,
     layers: Annotated[bool, typer.Option("--layers", help="Also score the encoder's inner layers.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    data: Data = None,
+    as_json: AsJson = False,
     plugin: Plugin = None,
+    quiet: Quiet = False,
 ) -> None:
     """Measure a run: every metric on means and samples, with intervals; stored in RUN/evaluation.json.
 
@@ -45,13 +55,17 @@ def evaluate(
     from hatchel.evaluation.evaluation import evaluate as measure
     from hatchel.training.run import TrainedRun
 
-    result = measure(TrainedRun.load(run, "auto"), metrics, items=items, bootstrap=bootstrap, seed=seed, layers=layers)
+    loaded = TrainedRun.load(run, "auto", data=data)
+    with quietly(quiet):
+        result = measure(loaded, metrics, items=items, bootstrap=bootstrap, seed=seed, layers=layers)
     if as_json:
         print(result.to_json())
     else:
         print(result.table())
-        if (run / "evaluation.json").is_file():
-            print(f"Stored in {run / 'evaluation.json'}")
+    if not result.is_stored(run):
+        raise typer.Exit(2)  # why not has been said
+    if not as_json and not quiet:
+        print(f"Stored in {run / 'evaluation.json'}")
 
 
 def report(
@@ -71,8 +85,10 @@ def report(
         int | None,
         typer.Option(min=0, help="Replicates at most for 95 % intervals; 0: none; by default those that are stored."),
     ] = None,
+    data: Data = None,
     seed: Seed = 0,
     plugin: Plugin = None,
+    quiet: Quiet = False,
 ) -> None:
     """Write one self-contained HTML page about a run, or one that compares several.
 
@@ -89,18 +105,20 @@ def report(
     from hatchel.study.comparison import compare, load_runs
     from hatchel.study.comparison_page import comparison_page, comparison_panels
 
-    loaded = load_runs(runs)
+    loaded = load_runs(runs, data)
     target = checked_file(out or (runs[0] / "report.html" if len(runs) == 1 else Path("comparison.html")))
     folder = checked_folder(figures) if figures else None
-    if len(loaded) == 1:
-        found = analyse(loaded[0], items=items, seed=seed, bootstrap=bootstrap)
-        animated, panels = {"": found}, draw_panels(found)
-        text = page(found, panels=panels)
-    else:
-        comparison = compare(loaded, items=items, seed=seed, bootstrap=bootstrap, log=print)
-        animated = {f"{g.label} seed {f.run.spec.seed}": f for g in comparison.groups for f in g.members}
-        panels = comparison_panels(comparison)
-        text = comparison_page(comparison, panels)
+    with quietly(quiet):
+        if len(loaded) == 1:
+            found = analyse(loaded[0], items=items, seed=seed, bootstrap=bootstrap)
+            animated, panels = {"": found}, draw_panels(found)
+            text = page(found, panels=panels)
+        else:
+            log: Callable[[str], None] = (lambda line: None) if quiet else print
+            comparison = compare(loaded, items=items, seed=seed, bootstrap=bootstrap, log=log)
+            animated = {f"{g.label} seed {f.run.spec.seed}": f for g in comparison.groups for f in g.members}
+            panels = comparison_panels(comparison)
+            text = comparison_page(comparison, panels)
     write_text(target, text)
     if folder:
         written = write_figures(folder, panels)
@@ -127,6 +145,7 @@ def explore(
     ] = None,
     items: Items = 15_000,
     seed: Seed = 0,
+    data: Data = None,
     browse: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     plugin: Plugin = None,
 ) -> None:
@@ -140,7 +159,7 @@ def explore(
     from hatchel.explorer.session import Session
     from hatchel.training.run import TrainedRun
 
-    runs = [TrainedRun.load(folder) for folder in (run, other) if folder is not None]
+    runs = [TrainedRun.load(folder, data=data) for folder in (run, other) if folder is not None]
     if static is not None:
         from hatchel.explorer.page import check_folder, write_static
         from hatchel.explorer.runtime import runtime as browser_runtime
@@ -177,9 +196,11 @@ def export(
     push: Annotated[
         str | None, typer.Option(metavar="NAME", help="Also upload the --hub folder, as ME/MODEL; private if new.")
     ] = None,
+    data: Data = None,
     level: Annotated[int, typer.Option(min=0, help="Level of a hierarchy of latents, for --onnx.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that holds other things.")] = False,
     plugin: Plugin = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write a run's networks for other programs, each checked by running it and comparing with the run.
 
@@ -201,7 +222,7 @@ def export(
     from hatchel.export.folder import Exported, check_target
     from hatchel.training.run import TrainedRun
 
-    loaded = TrainedRun.load(run)
+    loaded = TrainedRun.load(run, data=data)
     # Before any work is done.
     if push is not None:
         to_hub.hub_library()
@@ -209,8 +230,11 @@ def export(
         check_target(loaded, folder, force)
 
     def print_result(noun: str, done: Exported) -> None:
-        files = ", ".join(map(str, done.files))
-        print(f"{noun}: {files} (outputs differ from the run's by at most {done.difference:.1e})")
+        files = list(map(str, done.files))
+        if as_json:
+            print(json.dumps({"format": noun.lower(), "files": files, "difference": done.difference}))
+        else:
+            print(f"{noun}: {', '.join(files)} (outputs differ from the run's by at most {done.difference:.1e})")
 
     if onnx is not None:
         print_result("ONNX", to_onnx.write(loaded, onnx, level, force))
@@ -220,3 +244,76 @@ def export(
         print_result("Hub", to_hub.write(loaded, hub, force))
         if push is not None:
             print(f"Pushed: {to_hub.push(hub, push)}")
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="RUN|STORE", help="A run, a study's store, or an export.")],
+) -> None:
+    """Check every file against the digest that was written with it; name what is damaged and what restores it.
+
+    [bold]hatchel verify runs/mine[/]   [bold]hatchel verify studies[/]   Exit code 1 if something is damaged.
+    """
+    from hatchel.core.files import SUMS, Damaged, check_digest, listed, unfinished
+    from hatchel.training.events import bad_lines
+
+    if not folder.is_dir():
+        raise HatchelError(f"{folder}: is not a folder; name a run, a store or an export")
+    checked, unknown, damaged = 0, 0, 0
+    found = {path for end in ("json", "safetensors", "onnx") for path in folder.rglob(f"*.{end}")}
+    for page in folder.rglob(SUMS):
+        with contextlib.suppress(Damaged):  # which is found again with the files that it lists
+            found |= {page.parent / name for name in listed(page.parent)}
+    for path in sorted(found):
+        if path.name in UNSEALED or any(map(unfinished, (path, *path.parents))):
+            continue
+        checked += 1
+        try:
+            unknown += not check_digest(path)
+        except Damaged as error:
+            damaged += 1
+            print(f"{error}\n    {_remedy(folder, path)}")
+    for path in sorted(folder.rglob("events.jsonl")):
+        if count := bad_lines(path.parent):
+            print(f"{path}: {count} damaged line{'s' * (count > 1)}, left out by all that read it")
+    old = f", {unknown} without a digest (written before 0.3)" if unknown else ""
+    print(f"{folder}: {checked} files, {checked - damaged - unknown} as they were written{old}, {damaged} damaged")
+    if damaged:
+        raise typer.Exit(1)
+
+
+UNSEALED = {"results.json", "scores.json"}
+"""Made to be given away, and made again from the records and scores."""
+
+
+def _remedy(folder: Path, path: Path) -> str:
+    """What restores a damaged file."""
+    from hatchel.training.checkpoint import checkpoints
+
+    place = path.parent
+    if place.parent.name == "checkpoints":
+        run = place.parents[1]
+        newer = checkpoints(run)[0] != place
+        return f"not the newest, so not needed: rm -r {place}" if newer else f"hatchel train {run} --resume"
+    if place.parent.name == "cells" or place.name == "studies" or path.name == "store.json":
+        return _study_remedy(folder, path)
+    if path.name == "config.json" and (kept := [c for c in checkpoints(place) if (c / path.name).is_file()]):
+        return f"cp {kept[0] / path.name} {path}"
+    if path.name == "evaluation.json" or path.name.startswith("codes-"):
+        return f"hatchel evaluate {place}"
+    return f"an export is made again by: hatchel export RUN --safetensors {place} --force (or --onnx, --hub)"
+
+
+def _study_remedy(folder: Path, path: Path) -> str:
+    from hatchel.core.files import Damaged, read_json
+
+    if path.name == "store.json":
+        return f"rm {path} (it holds only the format, and is written again)"
+    for page in sorted(folder.rglob("studies/*.json")):
+        try:
+            body: dict[str, Any] = read_json(page)
+        except Damaged:
+            study, _, scale = page.stem.rpartition("-")
+            body = {"study": study, "scale": scale, "entries": []}
+        if page == path or any(entry["cell"] == path.parent.name for entry in body["entries"]):
+            return f"hatchel study run {body['study']} --scale {body['scale']} --store {page.parents[1]}"
+    return "no study of this store lists it: the `hatchel study run` that made it computes it again"

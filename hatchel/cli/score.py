@@ -116,11 +116,8 @@ def _print(scores: Scores, probe: Probe) -> None:
     print()
     for note in dict.fromkeys(probe.notes):
         print(note)
-    reasons: dict[str, list[str]] = {}
-    for name, reason in scores.skipped.items():
-        reasons.setdefault(reason, []).append(name)
-    for reason, missing in reasons.items():
-        print(f"not computed: {', '.join(missing)}: {reason}")
+    for reason, missing in scores.reasons.items():
+        print(f"not measured: {', '.join(missing)}: {reason}")
 
 
 def _also(parts: Any, probe: Probe) -> str:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hatchel.cli.options import Plugin, Workers, load_plugins, parse, read_spec
+from hatchel.cli.options import AsJson, Plugin, Quiet, Workers, check_folder, kinds, load_plugins, parse, read_spec
 from hatchel.core.errors import HatchelError
 
 if TYPE_CHECKING:
+    from hatchel.training.run import TrainedRun
     from hatchel.training.spec import RunSpec
 
 
 def train(
-    target: Annotated[str, typer.Argument(help="A method, a YAML/JSON file, or (with --resume) a run's folder.")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="A method, a YAML/JSON file, or (with --resume) a run's folder.",
+            autocompletion=kinds("hatchel.methods", "Method"),
+        ),
+    ],
     assignments: Annotated[
         list[str] | None,
         typer.Argument(help="Fields to change, as key=value; dotted keys reach any field.", metavar="[KEY=VALUE]..."),
@@ -26,12 +35,26 @@ def train(
     out: Annotated[Path | None, typer.Option(help="The run's folder; by default runs/NAME-DIGEST.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Start over where a run already exists.")] = False,
+    data: Annotated[
+        str | None, typer.Option("--data", help="With --resume: where the run's data are now; else as data=...")
+    ] = None,
+    epochs: Annotated[
+        float | None, typer.Option(help="Passes over the data, in place of steps=...", show_default=False)
+    ] = None,
+    track: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Show the run while it trains: tensorboard, wandb or mlflow.",
+            autocompletion=kinds("hatchel.report", "Tracker"),
+        ),
+    ] = None,
     seeds: Annotated[
         str | None, typer.Option(metavar="0..9", help="Train and measure these seeds at once, one thread each.")
     ] = None,
     workers: Workers = 0,
     plugin: Plugin = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train a model.
 
@@ -41,6 +64,8 @@ def train(
 
     [bold]hatchel train beta_vae data=./photos[/]   a folder of images, or a .npy, .npz, .h5, .csv or .parquet file
 
+    [bold]hatchel train beta_vae --epochs 20 --track tensorboard[/]   passes over the data, shown on the way
+
     [bold]hatchel train runs/mine --resume[/]       after Ctrl-C, or with steps=40000 to train on
 
     [bold]hatchel train beta_vae --seeds 0..9[/]    ten models on all cores, their scores and one report
@@ -49,19 +74,56 @@ def train(
     """
     from hatchel.training import run as runs
 
+    check_folder(out)
     load_plugins(plugin)
+    given = [*(assignments or ()), *([f"track=[{','.join(track)}]"] if track else [])]
     if seeds is not None:
-        _several(read_spec(target, assignments or ()), _numbers(seeds), out, workers, force, plugin, quiet)
+        if resume or epochs is not None or as_json:
+            raise HatchelError("--seeds: goes on by itself and prints a table; leave out --resume, --epochs and --json")
+        spec = read_spec(target, [*([f"data={data}"] if data else ()), *given])
+        _several(spec, _numbers(seeds), out, workers, force, plugin, quiet)
         return
     if resume and (Path(target) / "config.json").is_file():
-        made = runs.resume_run(target, progress=not quiet, changes=parse(assignments or ()))
+        if epochs is not None:
+            raise HatchelError("--epochs: a run that is resumed is trained further by steps=..., such as steps=40000")
+        made = runs.resume_run(target, data=data, progress=not quiet, changes=parse(given))
     else:
-        spec = read_spec(target, assignments or ())
-        made = runs.train(spec, out=out, resume=resume, force=force, progress=not quiet)
+        given = [*([f"data={data}"] if data else ()), *given]
+        if epochs is not None:
+            given.append(f"steps={_steps(read_spec(target, given), epochs, given)}")
+        made = runs.train(read_spec(target, given), out=out, resume=resume, force=force, progress=not quiet)
     from hatchel.core.distributed import rank
+    from hatchel.training.events import read_events
 
-    if rank() == 0 and not quiet:
-        print(f"{made.folder}: {made.steps} steps of {made.spec.name}.  Next: hatchel evaluate {made.folder}")
+    if rank() == 0:
+        _warn_of_collapse(made)
+    if rank() == 0 and as_json:
+        last = (read_events(made.folder) or [{}])[-1]
+        print(json.dumps({"run": str(made.folder), "digest": made.spec.digest(), "steps": made.steps, "last": last}))
+    elif rank() == 0 and not quiet:
+        early = f", ended early of {made.spec.steps}" if made.steps < made.spec.steps else ""
+        print(f"{made.folder}: {made.steps} steps of {made.spec.name}{early}.  Next: hatchel evaluate {made.folder}")
+
+
+def _steps(spec: RunSpec, epochs: float, given: Sequence[str]) -> int:
+    """Steps of so many passes over the items to train on; what does not fill a batch waits for another pass."""
+    if any(text.startswith("steps=") for text in given):
+        raise HatchelError("--epochs: steps=... says the same; leave one of them out")
+    if not 0 < epochs < float("inf"):
+        raise HatchelError(f"--epochs: must be above 0, got {epochs:g}")
+    data = spec.data.load()
+    items = len(data.split(spec.seed, spec.test_share)[0]) if spec.test_share else len(data)
+    return max(1, round(epochs * max(1, items // spec.batch_size)))
+
+
+def _warn_of_collapse(run: TrainedRun) -> None:
+    from hatchel.evaluation.codes import encodings
+    from hatchel.metrics._active_units import collapse
+
+    found = encodings(run, 1000, store=False)
+    note = collapse(found.mean, found.std)
+    if note:
+        print(f"hatchel: {run.folder}: {note}", file=sys.stderr)
 
 
 def _numbers(text: str) -> list[int]:
@@ -134,6 +196,8 @@ def quickstart(
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     force: Annotated[bool, typer.Option("--force", "--fresh", help="Start over instead of resuming.")] = False,
     steps: Annotated[int | None, typer.Option(min=1, hidden=True, help="Fewer steps, for a first try.")] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train, measure and show one good model on built-in data: a few minutes on two cores, nothing to download.
 
@@ -141,12 +205,16 @@ def quickstart(
     """
     from hatchel.api.quickstart import CONTROL, QUICKSTART, print_scores
     from hatchel.api.quickstart import quickstart as start
+    from hatchel.core.progress import quietly
 
+    check_folder(out)
     spec, control = QUICKSTART.with_fields(seed=seed), CONTROL.with_fields(seed=seed)
     if steps is not None:
         spec, control = spec.with_fields(steps=steps), control.with_fields(steps=min(steps, control.steps))
-    try:
-        result = start(out, spec=spec, control=control, force=force)
-    except KeyboardInterrupt:
-        raise HatchelError("stopped; the models are saved: run the same command again to go on") from None
-    print_scores(result)
+    log: Callable[[str], None] = (lambda line: None) if quiet or as_json else print
+    with quietly(quiet):
+        result = start(out, spec=spec, control=control, force=force, progress=not quiet, log=log)
+    if as_json:
+        print(result.scores.read_text(encoding="utf-8").rstrip())
+    else:
+        print_scores(result)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from hatchel.cli.options import STUDIES, EngineName, EngineSet, Folder, Plugin, Workers
+from hatchel.cli.options import STUDIES, AsJson, EngineName, EngineSet, Folder, Plugin, Workers
 
 if TYPE_CHECKING:
     from hatchel.study.engines.engine import Engine
@@ -42,6 +42,7 @@ def tune(
     engine_set: EngineSet = None,
     store: Folder = STUDIES,
     plugin: Plugin = None,
+    as_json: AsJson = False,
 ) -> None:
     """Search a method's parameters with Optuna. After a stop, the same command resumes; two at once share the work.
 
@@ -76,6 +77,10 @@ def tune(
     except KeyboardInterrupt:
         print("Stopped. The same command resumes.", file=sys.stderr)
         raise typer.Exit(130) from None
+    if as_json:
+        rows = [{"trial": t.number, "point": t.point, metric: t.found.value} for t in best]
+        print(json.dumps({"metric": metric, "direction": tuning.way, "seeds": seeds, "trials": rows}, indent=2))
+        return
     fields = [d.field for d in space]
     better = "lower" if tuning.way == "minimize" else "higher"
     print(f"\n{metric} ({better} is better), mean over {seeds} seed{'s' * (seeds > 1)}, {len(best)} points:")

@@ -1,4 +1,4 @@
-"""Progress on stderr: bars on a terminal, plain lines or nothing elsewhere."""
+"""Progress on stderr: bars on a terminal and in notebooks, plain lines or nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -6,26 +6,82 @@ import sys
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Any, Self, TextIO
+
+from rich.progress import Progress
 
 PATIENCE = 1.0  # seconds before a bar appears
 EVERY = 60.0  # seconds between two lines where stderr is not a terminal
+_quiet = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def quietly(quiet: bool = True) -> Generator[None]:
+    """No bars inside, if quiet."""
+    token = _quiet.set(quiet)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
+
+
+def in_notebook() -> bool:
+    """Whether this runs in a Jupyter kernel."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+def live() -> bool:
+    """Whether a bar can move: on a terminal, and in a notebook."""
+    return sys.stderr.isatty() or in_notebook()
+
+
+class _Bar(Progress):
+    """A bar on stderr, or in a notebook as an output that is updated: rich's own way there needs ipywidgets."""
+
+    _handle: Any = None
+    _shown = 0.0
+
+    def start(self) -> None:
+        if not in_notebook():
+            return super().start()
+        if self._handle is None and not self.disable:
+            from IPython.display import display
+
+            self._handle = display(self.make_tasks_table(self.tasks), display_id=True)
+
+    def update(self, *arguments: Any, **changes: Any) -> None:
+        super().update(*arguments, **changes)
+        if self._handle is not None and time.monotonic() - self._shown > 0.5:
+            self._shown = time.monotonic()
+            self._handle.update(self.make_tasks_table(self.tasks))
+
+    def stop(self) -> None:
+        if self._handle is None:
+            return super().stop()
+        if self.live.transient:
+            from IPython.display import Pretty
+
+            self._handle.update(Pretty(""))
+        else:
+            self._handle.update(self.make_tasks_table(self.tasks))
+        self._handle = None
 
 
 @contextmanager
 def progress(label: str, total: float | None, done: int = 0) -> Generator[Callable[..., None]]:
-    """Yields `advance(amount, label="")`; a bar on stderr after a second of work, none if that is not a terminal.
+    """Yields `advance(amount, label="")`; a bar after a second of work, on a terminal or in a notebook.
 
     A label given to `advance` takes the place of the one before.
     """
-    if not sys.stderr.isatty():
+    if _quiet.get() or not live():
         yield lambda amount, label="": None
         return
     from rich.console import Console
-    from rich.progress import Progress
 
-    bar = Progress(console=Console(stderr=True), transient=True)
+    bar = _Bar(console=Console(stderr=True), transient=True)
     task = bar.add_task(label, total=total, completed=done)
     begin = time.monotonic()
 
@@ -48,7 +104,7 @@ def status(
     out = stream or sys.stderr
     if out.isatty():
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.progress import BarColumn, TextColumn
 
         columns = BarColumn(30), TextColumn("{task.description}")
         with Progress(*columns, console=Console(file=out), transient=True) as bar:
@@ -83,16 +139,16 @@ def duration(seconds: float) -> str:
 
 
 class TrainingBar:
-    """A run's terms, throughput and remaining time; plain lines where there is no terminal, silent unless asked."""
+    """A run's terms, throughput and remaining time; plain lines where no bar can move, silent unless asked."""
 
     def __init__(self, title: str, start: int, steps: int, batch_size: int, show: bool) -> None:
         self._title, self._steps, self._batch_size = title, steps, batch_size
         self._began, self._first = time.perf_counter(), start
-        self._terminal = show and sys.stderr.isatty()
+        self._terminal = show and live()
         self._plain = show and not self._terminal
         self._next_line = start
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
         columns = (
             TextColumn("{task.description}"),
@@ -102,7 +158,7 @@ class TrainingBar:
             TimeRemainingColumn(compact=True),
             TextColumn("[dim]{task.fields[terms]}"),
         )
-        self._progress = Progress(*columns, console=Console(stderr=True), disable=not self._terminal)
+        self._progress = _Bar(*columns, console=Console(stderr=True), disable=not self._terminal)
         self._task = self._progress.add_task(title, total=steps, completed=start, rate="", terms="")
 
     def __enter__(self) -> Self:

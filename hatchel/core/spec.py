@@ -37,12 +37,15 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, cast, datacla
 
 from annotated_types import Ge, Gt, Le
 
-from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.errors import HatchelError, shortened, unknown
 
 Positive = Annotated[float, Gt(0)]
 NonNegative = Annotated[float, Ge(0)]
 Share = Annotated[float, Ge(0), Le(1)]
-Count = Annotated[int, Gt(0)]
+Count = Annotated[int, Gt(0), Le(10**12)]
+
+NODES, DEPTH = 100_000, 40
+"""Of a configuration at most: values, and levels of lists and fields inside each other."""
 
 S = TypeVar("S", bound="Spec")
 
@@ -83,7 +86,7 @@ class Spec:
     def __init_subclass__(cls, *, family: str = "", home: str = "", kind: str = "") -> None:
         super().__init_subclass__()
         dataclasses.dataclass(frozen=True)(cls)
-        cls.kind = kind or _snake(cls.__name__)
+        cls.kind = kind or snake(cls.__name__)
         if family:
             cls.family, cls.home, cls._members = family, home, {}
             FAMILIES[family] = cls
@@ -173,7 +176,10 @@ def from_dict(cls: type[S], data: Any, path: str = "") -> S:
     if cls.family:
         if "kind" not in body and inspect.isabstract(cls):
             raise HatchelError(f"{_place(path)}a {cls.family} needs a 'kind'. Known: {', '.join(cls.members())}")
-        cls = _member(cls, str(body.pop("kind", cls.kind)), path)
+        kind = str(body.pop("kind", cls.kind))
+        whole = None if kind in cls.members() else _meant(cls, kind)  # `data=./photos data.size=32`
+        cls = _member(cls, kind if whole is None else whole.kind, path)
+        body = {**(vars(whole) if whole is not None else {}), **body}
     hints = _hints(cls)
     names = [f.name for f in dataclasses.fields(cls)]
     for key in body:
@@ -220,7 +226,58 @@ def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     return data
 
 
-def _snake(name: str) -> str:
+def parse_yaml(text: str) -> Any:
+    """Plain values in YAML or JSON text, of which a HatchelError says what is wrong; dates stay text.
+
+    >>> parse_yaml("{by: mws, name: 2020-01-01, steps: 10}")
+    {'by': 'mws', 'name': '2020-01-01', 'steps': 10}
+    """
+    import yaml
+
+    try:
+        return _plain(yaml.load(text, _loader()))
+    except yaml.YAMLError as error:
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        line = f", line {mark.line + 1}" if mark is not None else ""
+        raise HatchelError(f"is not YAML or JSON ({problem or 'a sign that cannot be in a text'}{line})") from None
+    except RecursionError:
+        raise HatchelError("is not YAML or JSON (too deep)") from None
+    except (ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
+        raise HatchelError(f"is not YAML or JSON ({str(error).splitlines()[0][:80]})") from None
+
+
+@functools.cache
+def _loader() -> Any:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Without dates, which no field has."""
+
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
+        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    return Loader
+
+
+def _plain(value: Any, depth: int = 0, left: list[int] | None = None) -> Any:
+    """The value, or an error if aliases make it endless or too large: a short text can stand for billions of items."""
+    left = [NODES] if left is None else left
+    left[0] -= 1
+    if left[0] < 0 or depth > DEPTH:
+        raise HatchelError(f"is too large: at most {NODES:,} values, at most {DEPTH} inside each other")
+    if isinstance(value, dict):
+        pairs = cast(dict[Any, Any], value).items()
+        return {k if isinstance(k, str) else str(k): _plain(v, depth + 1, left) for k, v in pairs}
+    if isinstance(value, list):
+        return [_plain(v, depth + 1, left) for v in cast(list[Any], value)]
+    if isinstance(value, set | bytes | tuple):
+        raise HatchelError(f"holds a {type(value).__name__}; write numbers, words, [lists] or {{field: value}}")
+    return value
+
+
+def snake(name: str) -> str:
+    """A class's name as a kind: `BetaVAE` is `beta_vae`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
@@ -244,6 +301,15 @@ def _import_home(home: str) -> None:
     from hatchel.core.plugins import load_installed
 
     load_installed()
+
+
+def _meant(cls: type[S], text: str) -> S | None:
+    """What a text that is no kind stands for, if it does for anything."""
+    try:
+        found = cls.coerce(text)
+    except HatchelError:
+        return None
+    return found if isinstance(found, cls) else None
 
 
 def _member(cls: type[Spec], kind: str, path: str) -> type[Any]:
@@ -277,7 +343,7 @@ def _at(path: str, error: HatchelError) -> HatchelError:
 
 def _expect(cls: type[Spec], value: Any, path: str) -> Any:
     if not isinstance(value, cls):
-        raise HatchelError(f"{_place(path)}expected a {cls.family or cls.__name__}, got {value!r}")
+        raise HatchelError(f"{_place(path)}expected a {cls.family or cls.__name__}, got {shortened(value)}")
     return value
 
 
@@ -298,6 +364,8 @@ def _convert(hint: Any, value: Any, path: str) -> Any:
                     raise
         return _convert(next(a for a in arguments if _holds_spec(a)), value, path)
     if _holds_spec(hint) and origin is tuple:
+        if isinstance(value, str | Mapping | Spec):  # one, where there may be several
+            value = (value,)
         return tuple(_convert(arguments[0], v, f"{path}[{i}]") for i, v in enumerate(value))
     if _holds_spec(hint) and isinstance(value, Mapping):
         items = cast(Mapping[str, Any], value).items()
@@ -320,14 +388,15 @@ def _checked(hint: Any, value: Any, path: str) -> Any:
         first = error.errors()[0]
         where = ".".join([path, *(str(p) for p in first["loc"])])
         message = first["msg"][0].lower() + first["msg"][1:]
-        raise HatchelError(f"{where}: {message}, got {first['input']!r}") from None
+        raise HatchelError(f"{where}: {message}, got {shortened(first['input'])}") from None
 
 
 @functools.cache
 def _adapter(hint: Any) -> Any:
-    from pydantic import TypeAdapter  # slow to import: only when a Spec is built
+    from pydantic import ConfigDict, TypeAdapter  # slow to import: only when a Spec is built
 
-    return TypeAdapter(hint)
+    # JSON has no infinity: what holds one could not be written down.
+    return TypeAdapter(hint, config=ConfigDict(allow_inf_nan=False))
 
 
 @functools.cache

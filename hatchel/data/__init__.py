@@ -13,7 +13,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hatchel.data.dataset import Dataset
 
-__all__ = ["load"]
+__all__ = ["from_array", "from_frame", "load"]
+
+
+def from_array(values: Any, factors: Any = None, **options: Any) -> Dataset:
+    """An array of images or rows with its factors; options: `names` of the factors, `channels="first"` or "last"."""
+    from hatchel.data.array import from_array
+
+    return from_array(values, factors, **options)
+
+
+def from_frame(frame: Any, **options: Any) -> Dataset:
+    """A DataFrame; options: factors, leave_out, categorical, missing."""
+    from hatchel.data.table import from_frame
+
+    return from_frame(frame, **options)
 
 
 def load(name: str | Path, **options: Any) -> Dataset:

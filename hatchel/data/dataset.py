@@ -136,7 +136,8 @@ def contact_sheet(ds: Dataset, seed: int, columns: int = 10) -> Pixels:
     images = ds.images(np.concatenate(rows))
     height, width, channels = images.shape[1:]
     page = np.full((len(rows), height + GAP, columns, width + GAP, 3), 128, dtype=np.uint8)
-    page[:, :height, :, :width] = images.reshape(len(rows), columns, height, width, channels).transpose(0, 2, 1, 3, 4)
+    shown = images[..., :3] if channels >= 3 else images[..., :1]
+    page[:, :height, :, :width] = shown.reshape(len(rows), columns, height, width, -1).transpose(0, 2, 1, 3, 4)
     return page.reshape(len(rows) * (height + GAP), columns * (width + GAP), 3)
 
 

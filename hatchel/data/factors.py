@@ -30,6 +30,11 @@ class Factor:
         """How many values it takes."""
         return len(self.values)
 
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """(size,): the values of an ordered factor; NaN for classes without an order."""
+        return np.array(self.values if self.kind != "discrete" else [np.nan] * self.size, dtype=np.float64)
+
 
 @dataclass(frozen=True)
 class FactorSpace:

@@ -25,6 +25,8 @@ from hatchel.data.files import contents
 ARRAYS, TABLES = (".npy", ".npz", ".h5", ".hdf5"), (".csv", ".tsv", ".parquet")
 """The endings of files that are read."""
 PER_PART = 1 << 24  # bytes read at a time
+RATIO = 1100
+"""Compression by deflate makes data at most so many times smaller."""
 IDX_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 MATRIX_TYPES = {0x1E3D4C51: "<f4", 0x1E3D4C53: "<f8", 0x1E3D4C54: "<i4", 0x1E3D4C55: "<u1", 0x1E3D4C56: "<i2"}
 
@@ -160,7 +162,8 @@ def _npz(path: Path, key: str) -> FileArray:
         return _in_place(path, key, shape, fortran, dtype, info.header_offset + skip + begin)
     if fortran:
         raise HatchelError(f"{path}: the array {key!r} is compressed in Fortran order; save it in C order")
-    size = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
+    _check_stored(path, key, shape, dtype, min(info.file_size, info.compress_size * RATIO))
+    size = math.prod(shape[1:]) * dtype.itemsize
 
     def blocks(items: int) -> Iterator[NDArray[Any]]:
         with _reading(path), zipfile.ZipFile(path) as archive, archive.open(name) as stream:
@@ -177,6 +180,8 @@ def _npz(path: Path, key: str) -> FileArray:
 def _h5(path: Path, key: str) -> FileArray:
     with _h5py().File(path, "r") as file:
         shape, dtype = tuple(int(n) for n in file[key].shape), np.dtype(file[key].dtype)
+        if file[key].nbytes > PER_PART:
+            _check_stored(path, key, shape, dtype, file[key].id.get_storage_size() * RATIO)
 
     def blocks(items: int) -> Iterator[NDArray[Any]]:
         with _reading(path), _h5py().File(path, "r") as file:
@@ -189,11 +194,16 @@ def _h5(path: Path, key: str) -> FileArray:
 def _in_place(
     path: Path, key: str, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any], offset: int
 ) -> FileArray:
-    if path.stat().st_size < offset + int(np.prod(shape, dtype=np.int64)) * dtype.itemsize:
-        raise HatchelError(f"{path} is truncated: its array {key} of shape {shape} does not fit into the file")
+    _check_stored(path, key, shape, dtype, path.stat().st_size - offset)
     order = "F" if fortran else "C"
-    array = np.memmap(path, dtype, "r", offset, shape, order) if np.prod(shape) else np.empty(shape, dtype)
+    array = np.memmap(path, dtype, "r", offset, shape, order) if math.prod(shape) else np.empty(shape, dtype)
     return FileArray(path, key, shape, dtype, array, lambda n: (np.array(array[i:j]) for i, j in spans(shape[0], n)))
+
+
+def _check_stored(path: Path, key: str, shape: tuple[int, ...], dtype: np.dtype[Any], most: int) -> None:
+    """Refuse an array that cannot be in the file, before any memory is taken for it."""
+    if min(shape) < 0 or math.prod(shape) * dtype.itemsize > most:
+        raise HatchelError(f"{path} is truncated: its array {key} of shape {shape} does not fit into the file")
 
 
 def _header(file: IO[bytes], path: Path, key: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -10,13 +10,13 @@ import zipfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.progress import progress
-from hatchel.core.spec import Count, local
+from hatchel.core.spec import Count, added, local
 from hatchel.data.cache import CachedArray
 from hatchel.data.dataset import Dataset
 from hatchel.data.decode import LazyArray, Pixels
@@ -27,12 +27,14 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", "
 
 
 class Images(Source):
-    """A folder of pictures of any size: the largest centred square of each, resized; sub-folders become labels."""
+    """A folder of pictures of any size: the largest centred part of each, resized; sub-folders become labels."""
 
     path: str
     "The folder."
     size: Count = 64
-    "Side length in pixels."
+    "Height in pixels, and width too unless that is set."
+    width: Count | None = added(default=None)
+    "Width in pixels; left out: squares."
     colour: bool = True
     "Three channels; false makes them grey."
     labels: bool = True
@@ -44,7 +46,7 @@ class Images(Source):
 
     @property
     def known_shape(self) -> tuple[int, int, int]:
-        return (3 if self.colour else 1, self.size, self.size)
+        return (3 if self.colour else 1, self.size, self.width or self.size)
 
     def load(self) -> Dataset:
         root = Path(self.path).expanduser()
@@ -53,7 +55,7 @@ class Images(Source):
         names = sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.suffix.lower() in SUFFIXES)
         if not names:
             raise HatchelError(f"{self.path} has no images in it (looked for {', '.join(SUFFIXES)})")
-        pictures = Pictures(str(root), tuple(names), self.size, self.colour)
+        pictures = Pictures(str(root), tuple(names), self.size, self.colour, self.width)
         if self.unreadable == "skip":
             pictures = drop_unreadable(pictures)
         space, codes = _by_folder(pictures.names) if self.labels else (None, None)
@@ -61,19 +63,20 @@ class Images(Source):
 
 
 class Pictures:
-    """Named image files below a folder (or inside a zip), each cropped to its centred square and resized."""
+    """Named image files below a folder (or inside a zip), each cropped to its centred part and resized."""
 
-    def __init__(self, root: str, names: tuple[str, ...], size: int, colour: bool) -> None:
+    def __init__(self, root: str, names: tuple[str, ...], size: int, colour: bool, width: int | None = None) -> None:
         self.root = root
         self.names = names
         self.size = size
+        self.width = width or size
         self.colour = colour
         self._local = threading.local()
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Of one picture, decoded."""
-        return (self.size, self.size, 3 if self.colour else 1)
+        return (self.size, self.width, 3 if self.colour else 1)
 
     def array(self, label: str, cache: bool) -> Pixels | LazyArray:
         """Decoded once into the cache folder, or again for each batch."""
@@ -94,7 +97,7 @@ class Pictures:
         return digest.hexdigest()
 
     def __call__(self, indices: Integers) -> Pixels:
-        """uint8 (n, size, size, C); files are decoded in parallel."""
+        """uint8 (n, size, width, C); files are decoded in parallel."""
         with ThreadPoolExecutor() as pool:
             decoded = list(pool.map(self.picture, indices.tolist()))
         return np.stack(decoded) if decoded else np.empty((0, *self.shape), np.uint8)
@@ -112,17 +115,13 @@ class Pictures:
         return None
 
     def picture(self, number: int) -> Pixels:
-        """One picture, (size, size, C)."""
+        """One picture, (size, width, C)."""
         from PIL import Image
 
         name = self.names[number]
         try:
             with Image.open(self._file(name)) as image:
-                side = min(image.size)
-                left, top = (image.width - side) // 2, (image.height - side) // 2
-                square = image.convert("RGB" if self.colour else "L").crop((left, top, left + side, top + side))
-                small = square.resize((self.size, self.size), Image.Resampling.LANCZOS)
-                return np.asarray(small, dtype=np.uint8).reshape(self.shape)
+                return cropped(image, self.size, self.width, self.colour)
         except (OSError, SyntaxError, ValueError, KeyError, zipfile.BadZipFile, Image.DecompressionBombError) as error:
             raise HatchelError(
                 f"{Path(self.root) / name} cannot be read as an image ({error}); remove it, or use unreadable=skip"
@@ -135,6 +134,18 @@ class Pictures:
         if not hasattr(self._local, "archive"):  # a ZipFile must not be shared between threads
             self._local.archive = zipfile.ZipFile(root)
         return io.BytesIO(self._local.archive.read(name))
+
+
+def cropped(image: Any, height: int, width: int, colour: bool) -> Pixels:
+    """The largest centred part of a PIL image with these proportions, resized: (height, width, C)."""
+    from PIL import Image
+
+    wide = min(image.width, image.height * width // height)
+    high = min(image.height, image.width * height // width)
+    left, top = (image.width - wide) // 2, (image.height - high) // 2
+    part = image.convert("RGB" if colour else "L").crop((left, top, left + max(wide, 1), top + max(high, 1)))
+    small = part.resize((width, height), Image.Resampling.LANCZOS)
+    return np.asarray(small, dtype=np.uint8).reshape(height, width, -1)
 
 
 def drop_unreadable(pictures: Pictures) -> Pictures:
@@ -152,7 +163,7 @@ def drop_unreadable(pictures: Pictures) -> Pictures:
         raise HatchelError(f"none of the {len(bad)} images in {pictures.root} can be read; the first: {faults[bad[0]]}")
     more = f" and {len(bad) - 10} more" if len(bad) > 10 else ""
     warnings.warn(f"left out {len(bad)} unreadable images: {', '.join(bad[:10])}{more}", stacklevel=2)
-    return Pictures(pictures.root, good, pictures.size, pictures.colour)
+    return Pictures(pictures.root, good, pictures.size, pictures.colour, pictures.width)
 
 
 def _by_folder(names: Sequence[str]) -> tuple[FactorSpace | None, Integers | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from hatchel.core.errors import HatchelError, unknown
 from hatchel.core.spec import Spec, from_dict
@@ -12,6 +12,8 @@ from hatchel.data.dataset import Dataset
 from hatchel.data.files import RemoteFile
 from hatchel.data.formats import ARRAYS, TABLES
 
+OWN = ("images", "array", "table")
+"""The kinds that a path alone can name."""
 KIND_OF_FILE = dict.fromkeys(ARRAYS, "array") | dict.fromkeys(TABLES, "table")
 
 
@@ -33,6 +35,19 @@ class Source(Spec, ABC, family="dataset", home="hatchel.data"):
     def known_shape(self) -> tuple[int, int, int] | None:
         """(C, H, W) of an image, where that is known without loading any, else None."""
         return None
+
+    def absolute(self) -> Self:
+        """The same with its path written out, so that it is found from any folder."""
+        path = getattr(self, "path", "")
+        return self.with_fields(path=str(Path(path).expanduser().absolute())) if path else self
+
+    def moved(self, to: str | Path) -> Source:
+        """The same data at another path, with the same options; or others, by name or path."""
+        name = str(to)
+        if name in Source.members() or "path" not in self.__dataclass_fields__:
+            return from_dict(Source, name, "data")
+        own = _own(name, Source) if self.kind in OWN else {"kind": self.kind}
+        return self.with_fields(path=name) if own["kind"] == self.kind else from_dict(Source, own)
 
     @classmethod
     def coerce(cls, value: Any) -> Any:
@@ -56,9 +71,13 @@ def load(name: str | Path, **options: Any) -> Dataset:
 
 def _own(name: str, family: type[Source]) -> dict[str, Any]:
     path = Path(name).expanduser()
-    if path.is_dir():
+    try:
+        folder, file = path.is_dir(), path.is_file()
+    except (OSError, ValueError):  # far too long for a path
+        raise HatchelError(f"data: {name[:40]!r}... is neither a known data set nor a path") from None
+    if folder:
         return {"kind": "images", "path": name}
-    if path.is_file():
+    if file:
         kind = KIND_OF_FILE.get(path.suffix.lower())
         if kind is None:
             known = ", ".join(sorted(KIND_OF_FILE))

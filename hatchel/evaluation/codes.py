@@ -22,11 +22,13 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from torch import Tensor
+from torch.nn import functional as F
 
-from hatchel.core.files import write_bytes
+from hatchel.core.files import Damaged, beside, check_digest, write_summed
 from hatchel.core.memory import keep_memory
 from hatchel.core.progress import progress
 from hatchel.core.streams import generator
+from hatchel.latents.likelihoods import Bernoulli
 from hatchel.latents.posterior import Posterior
 from hatchel.training.run import TrainedRun
 
@@ -115,6 +117,34 @@ def encodings(
     return Encodings(chosen, tuple(level_codes(level) for level in raw), inner)
 
 
+def reconstruction_errors(run: TrainedRun, found: Encodings, level: int = 0) -> dict[str, NDArray[np.float64]]:
+    """-log p(x|z) of every item, at one z ~ q(z|x) and at its mean; of images also the squared error of E[x|z].
+
+    `floor` is the least a Bernoulli likelihood can give: the entropy of the grey values themselves. (n,) each.
+    """
+    model, codes = run.model, found.levels[level]
+    device, pictured = next(model.parameters()).device, len(run.shape) == 3
+    read, parts = run.data.reader(str(device)), dict[str, list[Tensor]]()
+    with torch.inference_mode(), progress("reconstructing", len(found.items)) as advance:
+        for rows in np.array_split(np.arange(len(found.items)), -(-len(found.items) // 512)):
+            x = read(torch.from_numpy(found.items[rows]))
+            own: dict[str, Tensor] = {}
+            for nats, error, z in (
+                ("at_samples", "mse_per_pixel", codes.sample),
+                ("at_mean", "mse_per_pixel_at_mean", codes.mean),
+            ):
+                output = model.decoder(model.latent.decoder_input(torch.from_numpy(z[rows]).to(device), level))
+                own[nats] = -model.likelihood.log_prob(output, x)
+                if pictured:
+                    own[error] = F.mse_loss(model.likelihood.mean(output), x, reduction="none").mean((1, 2, 3))
+            if pictured and isinstance(run.spec.likelihood, Bernoulli):
+                own["floor"] = F.binary_cross_entropy(x, x, reduction="none").sum((1, 2, 3))
+            for name, values in own.items():
+                parts.setdefault(name, []).append(values)
+            advance(len(rows))
+    return {name: torch.cat(values).double().cpu().numpy() for name, values in parts.items()}
+
+
 def weights_digest(run: TrainedRun) -> str:
     """Twelve hex digits of the model's parameters and buffers."""
     digest = hashlib.sha256()
@@ -196,6 +226,7 @@ def level_codes(arrays: Mapping[str, NDArray[Any]]) -> Codes:
 def _read(path: Path, levels: int, layers: bool) -> Encodings | None:
     """What a file holds; None where it is missing, damaged or from another version."""
     try:
+        check_digest(path)
         found = safetensors.numpy.load_file(str(path))
         parts: list[Arrays] = [{} for _ in range(levels)]
         inner: dict[str, NDArray[np.float32]] = {}
@@ -212,7 +243,7 @@ def _read(path: Path, levels: int, layers: bool) -> Encodings | None:
             tuple(level_codes(part) for part in parts),
             {name.partition(".")[2]: inner[name] for name in order},
         )
-    except (OSError, SafetensorError, KeyError, IndexError, ValueError):
+    except (Damaged, OSError, SafetensorError, KeyError, IndexError, ValueError):
         return None
 
 
@@ -230,9 +261,10 @@ def _write(
     path = run.folder / name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, safetensors.numpy.save(arrays))
+        write_summed(path, safetensors.numpy.save(arrays))
         for old in path.parent.glob("codes-*.safetensors"):
             if old.stem.rpartition("-")[2] != path.stem.rpartition("-")[2]:
                 old.unlink(missing_ok=True)
+                beside(old).unlink(missing_ok=True)
     except OSError as error:
         not_stored(run.folder, error.strerror or str(error))

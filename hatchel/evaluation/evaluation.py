@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch.nn import functional as F
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import read_json, write_json
+from hatchel.core.files import Damaged, read_json, write_json
 from hatchel.core.progress import progress
-from hatchel.core.spec import from_dict
+from hatchel.core.spec import Count, NonNegative, from_dict
 from hatchel.core.version import __version__
+from hatchel.data.dataset import Dataset
 from hatchel.evaluation.codes import (
     ITEMS,
     Codes,
@@ -31,14 +31,17 @@ from hatchel.evaluation.codes import (
     has_held_out,
     has_own_code,
     not_stored,
+    reconstruction_errors,
     weights_digest,
 )
-from hatchel.latents.likelihoods import Bernoulli
+from hatchel.metrics._active_units import collapse
 from hatchel.metrics._aggregate import ELBOTerms
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score, Scores
+from hatchel.training.callbacks import Stop
 from hatchel.training.run import TrainedRun
+from hatchel.training.spec import RunSpec
 
 __all__ = ["ITEMS", "Codes", "Encodings", "Evaluation", "StoredScores", "encodings", "evaluate"]
 
@@ -52,9 +55,11 @@ DENSITIES = 400_000_000
 class Evaluation(dict[str, Scores]):
     """Scores by representation: `mean` first, then `sample`, the levels and the layers that were asked for."""
 
-    def __init__(self, scores: Mapping[str, Scores], settings: Mapping[str, Any]) -> None:
+    def __init__(self, scores: Mapping[str, Scores], settings: Mapping[str, Any], collapse: str | None = None) -> None:
         super().__init__(scores)
         self.settings = dict(settings)
+        self.collapse = collapse
+        """That the code says nothing, where that is so."""
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -67,9 +72,35 @@ class Evaluation(dict[str, Scores]):
             if found.get("version", 0) > VERSION:
                 raise HatchelError(f"{path}: was written by a newer Hatchel; run `hatchel evaluate` again")
             representations = {k: v for k, v in found.items() if k not in ("version", "settings")}
-            return cls({k: Scores.from_dict(v) for k, v in representations.items()}, found["settings"])
+            scores = {k: Scores.from_dict(v) for k, v in representations.items()}
+            return cls(scores, found["settings"], _collapse(scores.get("mean")))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise HatchelError(f"{path}: was not written by `hatchel evaluate`; run it again") from None
+
+    def __missing__(self, name: str) -> Score:
+        """`e["mig"]`: a score of the posterior means, by its name."""
+        means = self.get("mean") or Scores({}, {})
+        if name in means:
+            return means[name]
+        reason = means.skipped.get(name) or f"there are the representations {', '.join(self)} and the scores "
+        raise KeyError(f"{name}: {reason}{'' if name in means.skipped else ', '.join(means)}")
+
+    def to_pandas(self) -> Any:
+        """One row per representation and score: value, interval, sample size, seed."""
+        import pandas  # slow to import
+
+        return pandas.concat({name: s.to_pandas() for name, s in self.items()}, names=["representation"])
+
+    def _repr_html_(self) -> str:
+        return self.to_pandas().to_html(float_format="{:.3f}".format, na_rep="")
+
+    def is_stored(self, folder: Path) -> bool:
+        """Whether all of its scores are in a run's folder."""
+        try:
+            kept = Evaluation.load(folder)
+        except HatchelError:
+            return not any(self.values())
+        return kept.settings == self.settings and all(set(s) <= set(kept.get(n, ())) for n, s in self.items())
 
     @property
     def items_in_words(self) -> str:
@@ -89,6 +120,7 @@ class Evaluation(dict[str, Scores]):
         """Plain text, a block for each representation."""
         head = ", ".join(f"{k}={v}" for k, v in self.settings.items() if k in ("steps", "items", "seed"))
         head = f"{head}, {self.items_in_words}"
+        head = f"{head}\n{self.collapse}" if self.collapse else head
         return "\n\n".join([head, *(f"[{name}]\n{scores.table()}" for name, scores in self.items())])
 
 
@@ -117,7 +149,7 @@ def evaluate(
     chosen = [from_dict(Metric, w.strip() if isinstance(w, str) else w, "which") for w in given]
     kept = StoredScores(run, items=items, seed=seed, layers=layers, store=store)
     scores = {name: kept.measure(name, chosen, bootstrap, strict=which != "all") for name in kept.representations}
-    return Evaluation(scores, kept.settings)
+    return Evaluation(scores, kept.settings, collapse(kept.encoded.mean, kept.encoded.std))
 
 
 class StoredScores:
@@ -166,9 +198,9 @@ class StoredScores:
             for metric in missing:
                 advance(0, f"{name}: {metric.kind}")
                 reads = {*metric.needs, *metric.also_needs.values()}
-                probe = self.probe(name, "factors" in reads, "errors" in reads)
-                reason = metric.missing(probe)
                 try:
+                    probe = self.probe(name, "factors" in reads, "errors" in reads)
+                    reason = metric.missing(probe)
                     if reason:
                         skipped[metric.variant] = f"needs {reason}"
                     else:
@@ -197,7 +229,10 @@ class StoredScores:
             return {}
         try:
             found = Evaluation.load(self.run.folder)
-        except HatchelError:  # damaged, or from a newer version: remade
+        except Damaged as error:
+            print(f"hatchel: {error}; the scores are measured again", file=sys.stderr)
+            return {}
+        except HatchelError:  # from a newer version: remade
             return {}
         return dict(found) if found.settings == self.settings else {}
 
@@ -267,39 +302,43 @@ def factor_probe(run: TrainedRun, found: Encodings, codes: NDArray[Any], seed: i
     if factors is None or space is None:
         return Probe(codes, seed=seed, **more)
     # Class numbers for every factor, and beside them what those of an ordered factor stand for.
-    values = np.full(factors.shape, np.nan)
-    for k, factor in enumerate(space.factors):
-        if factor.kind != "discrete":
-            values[:, k] = np.array(factor.values, dtype=np.float64)[factors[:, k]]
+    values = np.stack([f.numbers[column] for f, column in zip(space.factors, factors.T, strict=True)], axis=1)
     return Probe(codes, factors, names=space.names, continuous=False, ordered=values, seed=seed, **more)
 
 
-def reconstruction_errors(run: TrainedRun, found: Encodings, level: int = 0) -> dict[str, NDArray[np.float64]]:
-    """-log p(x|z) of every item, at one z ~ q(z|x) and at its mean; of images also the squared error of E[x|z].
+def _collapse(scores: Scores | None) -> str | None:
+    notes = scores["active_units"].notes if scores and "active_units" in scores else ()
+    return next((note for note in notes if "dimensions active" in note), None)
 
-    `floor` is the least a Bernoulli likelihood can give: the entropy of the grey values themselves. (n,) each.
-    """
-    model, codes = run.model, found.levels[level]
-    device, pictured = next(model.parameters()).device, len(run.shape) == 3
-    read, parts = run.data.reader(str(device)), dict[str, list[torch.Tensor]]()
-    with torch.inference_mode(), progress("reconstructing", len(found.items)) as advance:
-        for rows in np.array_split(np.arange(len(found.items)), -(-len(found.items) // 512)):
-            x = read(torch.from_numpy(found.items[rows]))
-            own: dict[str, torch.Tensor] = {}
-            for nats, error, z in (
-                ("at_samples", "mse_per_pixel", codes.sample),
-                ("at_mean", "mse_per_pixel_at_mean", codes.mean),
-            ):
-                output = model.decoder(model.latent.decoder_input(torch.from_numpy(z[rows]).to(device), level))
-                own[nats] = -model.likelihood.log_prob(output, x)
-                if pictured:
-                    own[error] = F.mse_loss(model.likelihood.mean(output), x, reduction="none").mean((1, 2, 3))
-            if pictured and isinstance(run.spec.likelihood, Bernoulli):
-                own["floor"] = F.binary_cross_entropy(x, x, reduction="none").sum((1, 2, 3))
-            for name, values in own.items():
-                parts.setdefault(name, []).append(values)
-            advance(len(rows))
-    return {name: torch.cat(values).double().cpu().numpy() for name, values in parts.items()}
+
+class MetricStop(Stop, kind="metric"):
+    """Ends where a metric of the posterior means, measured every so many steps, gets no better."""
+
+    of: str = "mig"
+    """A metric; `hatchel list metrics`."""
+    gain: NonNegative = 0.005
+    """By how much it has to get better."""
+    items: Count = 2_000
+    """Items that are encoded for it."""
+
+    @property
+    def metric(self) -> Metric:
+        """The metric itself."""
+        return from_dict(Metric, self.of, "stop.of")
+
+    def refusal(self, spec: RunSpec, data: Dataset) -> str:
+        lacks = "factors" in self.metric.needs and data.space is None
+        return f"stop.of: {self.of} needs factors, which {data.name} has none of; use stop=plateau" if lacks else ""
+
+    def value(self, mean: float, run: TrainedRun) -> float:
+        metric = self.metric
+        found = encodings(run, self.items, store=False)
+        probe = representation(run, found, "mean", factors="factors" in metric.needs, errors="errors" in metric.needs)
+        score = metric.score(probe).value
+        return score if metric.lower_is_better else -score
+
+    def limit(self, best: float) -> float:
+        return best - self.gain
 
 
 def _enough(score: Score | None, metric: Metric, bootstrap: int | None) -> bool:

@@ -30,6 +30,10 @@ HEADERS = {
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
     "cache-control": "no-store",
 }
+FRAMED = HEADERS["content-security-policy"].replace(
+    "frame-ancestors 'none'", "frame-ancestors http://localhost:* http://127.0.0.1:* vscode-webview: vscode-file:"
+)
+"""For a page inside a notebook on this machine."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 WILDCARDS = ("0.0.0.0", "::")
 COOKIE = "hatchel-explorer"
@@ -38,8 +42,11 @@ COOKIE = "hatchel-explorer"
 class Secured:
     """An application behind checks of its Host, Origin, token and size."""
 
-    def __init__(self, inner: Application, *, host: str, token: str | None, limit: int) -> None:
+    def __init__(self, inner: Application, *, host: str, token: str | None, limit: int, framed: bool = False) -> None:
         self.inner, self.token, self.limit = inner, token, limit
+        self.headers = HEADERS | ({"content-security-policy": FRAMED} if framed else {})
+        if framed:
+            del self.headers["x-frame-options"]
         self.names = {*LOOPBACK, host.lower()}
         self.anywhere = host in WILDCARDS
         if self.anywhere:
@@ -56,7 +63,7 @@ class Secured:
 
         async def outward(message: Message) -> None:
             if message["type"] == "http.response.start":
-                extra = [(k.encode(), v.encode()) for k, v in HEADERS.items()]
+                extra = [(k.encode(), v.encode()) for k, v in self.headers.items()]
                 message["headers"] = [*message.get("headers", []), *extra]
             await send(message)
 

@@ -64,7 +64,9 @@ class Scatter(Asked):
     columns: Annotated[list[Number], Field(min_length=1, max_length=3)]
 
 
-def application(session: Session, *, host: str = "127.0.0.1", token: str | None = None) -> Application:
+def application(
+    session: Session, *, host: str = "127.0.0.1", token: str | None = None, framed: bool = False
+) -> Application:
     """The application behind its checks. The models run in one thread of their own, so that it always answers."""
     pool = ThreadPoolExecutor(1, thread_name_prefix="explorer", initializer=_one_thread)
     app = FastAPI(title="Hatchel explorer", docs_url=None, redoc_url=None, openapi_url=None)
@@ -120,7 +122,7 @@ def application(session: Session, *, host: str = "127.0.0.1", token: str | None 
     async def picture(asked: Pick) -> Response:  # pyright: ignore[reportUnusedFunction]
         return _items(await work(lambda: session.picture(asked.item)))
 
-    return Secured(app, host=host, token=token, limit=LIMIT)
+    return Secured(app, host=host, token=token, limit=LIMIT, framed=framed)
 
 
 def _serve_asset(app: FastAPI, name: str, kind: str) -> None:
@@ -151,11 +153,16 @@ class Listening:
     listener: socket.socket
 
     @classmethod
-    def on(cls, session: Session, *, host: str = "127.0.0.1", port: int | None = None) -> Listening:
-        """On a host and port; beyond this machine with a new token, which is part of the address."""
+    def on(
+        cls, session: Session, *, host: str = "127.0.0.1", port: int | None = None, framed: bool = False
+    ) -> Listening:
+        """On a host and port; beyond this machine with a new token, which is part of the address.
+
+        `framed`: a notebook on this machine may show the page inside itself.
+        """
         token = None if is_loopback(host) else secrets.token_urlsafe(24)
         listener = listen(host, port)
-        app = application(session, host=host, token=token)
+        app = application(session, host=host, token=token, framed=framed)
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, lifespan="off", ws="none"
         )

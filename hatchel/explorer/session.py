@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.progress import progress
-from hatchel.data.table import TableColumn
 from hatchel.evaluation.codes import ITEMS, chosen_items
 from hatchel.evaluation.evaluation import StoredScores, information_metric
 from hatchel.explorer.sliders import Slider, sliders
 from hatchel.explorer.uploads import RequestError, as_image, fitted, opened
-from hatchel.latents.likelihoods import Columns
 from hatchel.metrics.probe import Probe
 from hatchel.report.dimensions import Dimensions, site_information
 from hatchel.report.findings import level_dimensions
@@ -92,8 +90,7 @@ class ExploredRun:
             "shape": list(run.shape),
             "width": run.spec.latent.width,
             "columns": [
-                {"name": c.name, "kind": c.kind_of, "width": c.width, "values": list(c.values)}
-                for c in table_columns(run)
+                {"name": c.name, "kind": c.kind_of, "width": c.width, "values": list(c.values)} for c in run.columns
             ],
             "levels": [[slider.to_dict() for slider in space.sliders] for space in self.spaces],
         }
@@ -225,8 +222,7 @@ class Session:
         """Items by number, as the first run reads them."""
         if len(self.first.shape) == 3:
             return self.data.images(numbers)
-        centre, scale = units(self.first)
-        return self.data.items(numbers) * scale + centre
+        return self.first.in_units(self.data.items(numbers))
 
     def for_run(self, items: Items, run: TrainedRun) -> Items:
         """The same items in the size and colours of another run."""
@@ -265,20 +261,6 @@ class Session:
             }
             for k, (factor, kind) in enumerate(zip(space.factors, space.kinds, strict=True))
         ]
-
-
-def table_columns(run: TrainedRun) -> tuple[TableColumn, ...]:
-    """The columns of a table that the values of a row stand for; empty for images and for rows without names."""
-    likelihood = run.spec.likelihood
-    return likelihood.columns if isinstance(likelihood, Columns) else ()
-
-
-def units(run: TrainedRun) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What was subtracted from each value of a row, and what it was divided by: (F,) each."""
-    known = table_columns(run)
-    centre = [c.mean for c in known for _ in range(c.width)] or [0.0] * run.shape[0]
-    scale = [c.scale for c in known for _ in range(c.width)] or [1.0] * run.shape[0]
-    return np.array(centre), np.array(scale)
 
 
 def value_text(value: float | str) -> str:

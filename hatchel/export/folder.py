@@ -9,11 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import whole_folder, writable_folder
+from hatchel.core.files import (
+    DRAFT,
+    SUMS,
+    Damaged,
+    disk_problem,
+    listed,
+    unfinished,
+    whole_folder,
+    writable_folder,
+    write_sums,
+)
 from hatchel.training.checkpoint import Description
 from hatchel.training.run import TrainedRun
 
-OWN = {"encoder.onnx", "decoder.onnx", "config.json", "model.safetensors"}
+OWN = {"encoder.onnx", "decoder.onnx", "config.json", "model.safetensors", SUMS}
 """Names an export writes. Not README.md: people edit a model card, so that one is replaced only by force."""
 
 
@@ -34,17 +44,29 @@ def export_folder(run: TrainedRun, target: Path, force: bool) -> Generator[Path]
         if not target.exists():
             with whole_folder(target) as draft:
                 yield draft
+                write_sums(draft, _own(draft))
             return
         writable_folder(target)
         # Inside the target, so that moving a file is a rename.
-        moved = target / f".export-{os.getpid()}"
+        moved, others = target / f"{DRAFT}export-{os.getpid()}", dict[str, str]()
         with whole_folder(moved) as draft:
             yield draft
+            with contextlib.suppress(Damaged):
+                others = {name: digest for name, digest in listed(target).items() if (target / name).is_file()}
+            write_sums(draft, _own(draft), others)
         for file in sorted(moved.iterdir()):
             file.replace(target / file.name)
         moved.rmdir()
-    except OSError as error:
-        raise HatchelError(f"{target}: cannot be written ({error.strerror or error})") from None
+    except Exception as error:
+        reason = error.strerror or str(error) if isinstance(error, OSError) else disk_problem(error)
+        if not reason:
+            raise
+        raise HatchelError(f"{target}: cannot be written ({reason})") from None
+
+
+def _own(folder: Path) -> list[Path]:
+    """What is listed with its digest; not the model card, which people edit."""
+    return [path for path in folder.iterdir() if path.name in OWN - {SUMS}]
 
 
 def check_target(run: TrainedRun, target: Path, force: bool) -> None:
@@ -55,7 +77,7 @@ def check_target(run: TrainedRun, target: Path, force: bool) -> None:
         raise HatchelError(f"{target}: is a run's own folder; name another folder to export to")
     if force or not target.exists():
         return
-    found = sorted(p.name for p in target.iterdir())
+    found = sorted(p.name for p in target.iterdir() if not unfinished(p))
     strange = [name for name in found if name not in OWN]
     if "config.json" in found and not strange:
         try:

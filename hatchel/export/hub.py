@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import write_text
+from hatchel.core.files import SUMS, write_text
 from hatchel.core.version import __version__
 from hatchel.evaluation.codes import weights_digest
 from hatchel.evaluation.evaluation import FILE, Evaluation
@@ -38,7 +38,7 @@ def push(folder: Path, name: str, private: bool = True) -> str:
     try:
         api = hub.HfApi()
         address = api.create_repo(name, private=private, exist_ok=True)
-        api.upload_folder(repo_id=name, folder_path=str(folder), allow_patterns=list(FILES))
+        api.upload_folder(repo_id=name, folder_path=str(folder), allow_patterns=[*FILES, SUMS])
     except (OSError, ValueError) as error:  # what the Hub's own errors derive from
         reason = str(error).strip().splitlines()[0]
         raise HatchelError(f"--push {name}: {reason}. The export is complete in {folder}") from None
@@ -115,11 +115,13 @@ def _scores(run: TrainedRun) -> list[str]:
         "| Metric | Value | 95 % interval |",
         "|---|---|---|",
     ]
-    for name, score in found["mean"].items():
+    scores = found["mean"]
+    for name, score in scores.items():
         ends = score.interval
         spread = f"{ends.low:.4f} to {ends.high:.4f}" if ends else "not computed"
         lines.append(f"| {_cell(name)} | {score.value:.4f} | {spread} |")
-    return lines
+    lines += [f"\nNot measured: {', '.join(names)}: {reason}." for reason, names in scores.reasons.items()]
+    return [f"**{found.collapse}.**\n", *lines] if found.collapse else lines
 
 
 def _cell(text: str) -> str:

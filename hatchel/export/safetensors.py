@@ -11,6 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.files import Damaged, check_digest
 from hatchel.core.spec import updated
 from hatchel.export.endpoints import DecoderEndpoint, EncoderEndpoint
 from hatchel.export.folder import Exported, export_folder
@@ -36,11 +37,14 @@ def read(folder: str | Path, device: str = "cpu") -> TrainedRun:
     if not path.is_file():
         raise HatchelError(f"{place}: has no {WEIGHTS}; it is not an export. A run's own folder is read by Run.load")
     try:
+        check_digest(path)
         with safe_open(str(path), "pt") as file:
             weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # it is no mapping
             steps = int((file.metadata() or {}).get("steps", 0))
+    except Damaged as error:
+        raise Damaged(f"{error}; export the run again") from None
     except (SafetensorError, OSError, ValueError) as error:
-        raise HatchelError(f"{path}: is damaged ({error}); export the run again") from None
+        raise Damaged(f"{path}: is damaged ({error}); export the run again") from None
     model = description.spec.build(description.shape).model
     own = model.state_dict()
     strange = sorted(set(own) ^ set(weights)) or [k for k in own if own[k].shape != weights[k].shape]

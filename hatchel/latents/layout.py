@@ -7,6 +7,10 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hatchel.core.errors import HatchelError
+
+LARGEST = 100_000
+"""Coordinates of a latent: far more than any data need, and still quickly listed."""
 Block = tuple[int, ...]
 """Sites taken together, by number."""
 Partition = tuple[Block, ...]
@@ -161,4 +165,6 @@ class Layout:
 @functools.lru_cache(maxsize=64)
 def plain_layout(dim: int) -> Layout:
     """Of `dim` real coordinates in one group."""
+    if dim > LARGEST:
+        raise HatchelError(f"dim: at most {LARGEST:,} coordinates, got {dim}")
     return Layout.of({"z": (1,) * dim})

@@ -58,7 +58,7 @@ def resolve(
         return _scheduled(run, {name for c in rest for name in _chosen(c.value, c.field)})
 
     try:
-        return spec(own, rest)
+        return spec(own, rest).with_fields(typed=_typed(changes))
     except HatchelError as error:
         # At the place that causes it: the first change that fails by itself, or after those before it.
         needed = [c for c in own if c.field.split(".")[0] not in start]
@@ -122,6 +122,22 @@ def _shortened(method: Method, steps: int, fixed: set[str]) -> Method:
         return method.shortened(steps, method.paper_steps, fixed)
     except HatchelError as error:
         raise HatchelError(f"{error}; what is not set is shortened to {steps} of {method.paper_steps} steps") from None
+
+
+def _typed(changes: Sequence[Change]) -> str:
+    """`beta=4 latent.dim=16`: what makes one run another, without data, length, seed, and where it runs."""
+    outside = {f.name for f in dataclasses.fields(RunSpec) if not f.metadata.get("identity", True)}
+    outside |= {"data", "steps", "batch_size", "seed"}
+    shown = {c.field: c.value for c in changes if c.field.split(".")[0] not in outside}
+    return " ".join(f"{name}={_word(value)}" for name, value in shown.items())
+
+
+def _word(value: Any) -> str:
+    """A Spec by its kind, a mapping as `ramp(end=10)`, anything else as it is."""
+    if not isinstance(value, Mapping):
+        return value.kind if isinstance(value, Spec) else str(value)
+    fields = {str(k): v for k, v in cast(Mapping[Any, Any], value).items()}
+    return f"{fields.pop('kind', '')}({', '.join(f'{k}={_word(v)}' for k, v in fields.items())})"
 
 
 def _scheduled(run: RunSpec, fixed: set[str]) -> RunSpec:

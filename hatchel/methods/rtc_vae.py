@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hatchel.core.spec import NonNegative
 from hatchel.methods.method import Method, Parts, Terms
-from hatchel.nets.rtc import Rtc, RtcDecoder
+from hatchel.nets.conv import Rtc, RtcDecoder
 from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.objective.estimators.estimator import Estimator
 from hatchel.objective.terms.decomposition import TotalCorrelation

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from hatchel.core.spec import NonNegative
 from hatchel.metrics.metric import Metric
@@ -20,6 +23,7 @@ class ActiveUnits(Metric):
     """
 
     needs = ()
+    accepts = ("std",)
 
     threshold: NonNegative = 0.01
     "Variance of the posterior mean over the data."
@@ -27,4 +31,20 @@ class ActiveUnits(Metric):
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         variances = probe.codes.var(axis=0)
         parts = {"variance": {f"z{d}": float(v) for d, v in enumerate(variances)}}
-        return self.result(probe, float((variances > self.threshold).sum()), parts=parts)
+        notes = [note] if (note := collapse(probe.codes, probe.std)) else []
+        return self.result(probe, float((variances > self.threshold).sum()), parts=parts, notes=notes)
+
+
+def collapse(mean: NDArray[Any], std: NDArray[Any] | None = None) -> str | None:
+    """What to say of a model whose code (n, D) says nothing; None where it may say something.
+
+    No dimension is active, nor, where the deviations are known, has means that stand out from the noise.
+
+    >>> collapse(np.zeros((9, 10)))
+    '0 of 10 dimensions active: train longer or lower beta'
+    """
+    variances = mean.var(axis=0)
+    heard = variances > 0.1 * (std**2).mean(axis=0) if std is not None else False
+    if ((variances > ActiveUnits.threshold) | heard).any():
+        return None
+    return f"0 of {mean.shape[1]} dimensions active: train longer or lower beta"

@@ -38,6 +38,7 @@ class DCI(Metric):
     (1.0, 1.0)
     """
 
+    least_factors = 2
     fits = True
     accepts = ("ordered",)
     interval = Subsampling(most=8, rows=1500)
@@ -126,6 +127,9 @@ class Fit(NamedTuple):
 
 def _classified(probe: Probe, k: int, model: Any) -> Fit:
     labels = probe.classes[:, k]
+    if np.ptp(labels[probe.train]) == 0:  # one class in the training rows, which not every model takes
+        right = float((labels[probe.test] == labels[probe.train][0]).mean())
+        return Fit(np.zeros(probe.dims), 1.0, right, 1 - right)
     model.fit(probe.codes[probe.train], labels[probe.train])
     train, test = (float((model.predict(probe.codes[r]) == labels[r]).mean()) for r in (probe.train, probe.test))
     return Fit(_shares(model.feature_importances_), train, test, 1 - test)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.spec import Count, Share
+from hatchel.core.spec import Count, Share, added
 from hatchel.metrics import information
 from hatchel.metrics.information import Float
 from hatchel.metrics.inputs import Labels
@@ -22,7 +22,9 @@ class Disintegration(Metric):
     A dimension carries factor k if its share s_dk (I(z_d; v_k) / H(v_k), or R²) is at least `threshold` of the largest.
     The value is the mean over factors of the effective number exp(H(P_k)), P_k the carriers' shares made to sum to 1: 1
     where every factor has one dimension. Parts per factor: carriers, gap of the two largest shares, effective number,
-    and `dependence`, the mean normalised mutual information between carriers (independent ones disintegrate it).
+    `dependence`, the mean normalised mutual information between carriers, and `independent`, 1 where two of them that
+    each have a share of `learned` are independent: theirs is at most `independence`, less the bias of counting. Only
+    then has the factor disintegrated in the paper's sense; `independent_carriers` is the number of such factors.
 
     >>> import numpy as np
     >>> from hatchel.metrics import disintegration
@@ -39,6 +41,10 @@ class Disintegration(Metric):
     "Normalised mutual information, or the squared correlation with the factor's values."
     bins: Count = 20
     "Equal-width bins per dimension."
+    learned: Share = added(default=0.1)
+    "The share without which a dimension is no independent carrier; ours."
+    independence: Share = added(default=0.1)
+    "Largest normalised mutual information of two carriers that count as independent; ours."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         shares = self._shares(probe)
@@ -53,9 +59,20 @@ class Disintegration(Metric):
                 "gap": float(gaps[k]),
                 "effective_number": effective,
                 "dependence": _dependence(probe.binned(self.bins)[:, carriers]),
+                "independent": self._independent(probe, carriers[column[carriers] >= self.learned]),
             }
         value = float(np.mean([p["effective_number"] for p in parts.values()]))
+        parts["independent_carriers"] = float(sum(p["independent"] for p in parts.values()))
         return self.result(probe, value, parts=parts, matrix=shares)
+
+    def _independent(self, probe: Probe, carriers: Labels) -> float:
+        """1 where two of these dimensions are independent of each other."""
+        labels = probe.binned(self.bins)[:, carriers]
+        shares, shared = information.normalised_information(labels)
+        filled = np.array([len(np.unique(column)) - 1 for column in labels.T])
+        bias = np.outer(filled, filled) / (2 * probe.n)  # of counted information (Miller 1955)
+        beyond = shares * np.maximum(0.0, 1 - np.divide(bias, shared, out=np.ones_like(bias), where=shared > 0))
+        return float((beyond[~np.eye(len(beyond), dtype=np.bool_)] <= self.independence).any())
 
     def _shares(self, probe: Probe) -> Float:
         result = np.full((probe.dims, len(probe.names)), np.nan)

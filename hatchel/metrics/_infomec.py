@@ -34,6 +34,7 @@ class InfoMEC(Metric, kind="infomec"):
     {'infom': 1.0, 'infoe': 1.0, 'infoc': 1.0}
     """
 
+    least_factors = 2
     fits = True
     interval = Subsampling(most=8, rows=3000)
 
@@ -81,17 +82,23 @@ class InfoMEC(Metric, kind="infomec"):
             "n_neighbors": self.neighbours,
             "random_state": int(rng.integers(2**31)),
         }
-        return np.stack([mutual_info_classif(codes, column, **options) for column in labels.T], axis=1)
+        result = np.zeros((codes.shape[1], labels.shape[1]))
+        for k, column in enumerate(labels.T):
+            if codes.shape[1] and np.bincount(column).max() > 1:  # else it refuses, and there is nothing to count
+                result[:, k] = mutual_info_classif(codes, column, **options)
+        return result
 
 
 def _concentrated(nmi: Float) -> float:
     """Mean over rows of the largest entry's share, from 0 (all equal) to 1; a row of zeros counts 0."""
-    rows, columns = nmi.shape
+    columns = nmi.shape[1]
+    if not nmi.size:
+        return 0.0
     if columns == 1:
-        return float((nmi > 0).mean()) if rows else 0.0
+        return float((nmi > 0).mean())
     total = nmi.sum(axis=1)
     share = np.where(total > 0, nmi.max(axis=1) / np.where(total > 0, total, 1), 1 / columns)
-    return float((share.mean() - 1 / columns) / (1 - 1 / columns)) if rows else 0.0
+    return float((share.mean() - 1 / columns) / (1 - 1 / columns))
 
 
 def _explicit(codes: Float, labels: Labels, engine: Engine) -> float:

@@ -31,6 +31,7 @@ class BetaVAEScore(Metric):
     """
 
     intervention = True
+    least_factors = 2
     interval = Bootstrap(most=20)
 
     pairs: Count = 64
@@ -41,8 +42,6 @@ class BetaVAEScore(Metric):
     "Of the regression: our own, or scikit-learn's."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        if len(probe.varying) == 1:
-            return self.result(probe, 1.0, parts={"train": 1.0}, notes=["one factor only: nothing to tell apart"])
         (train, train_labels), (test, test_labels) = (self._points(probe, count, rng) for count in self.points)
         model = logistic_regression(train, train_labels, engine=self.engine)
         fitted, fresh = (float((model.predict(x) == y).mean()) for x, y in ((train, train_labels), (test, test_labels)))
@@ -83,6 +82,7 @@ class FactorVAEScore(Metric):
     """
 
     intervention = True
+    least_factors = 2
     interval = Bootstrap(most=50)
     also_needs = {("prune", "kl"): "std"}  # noqa: RUF012
 
@@ -167,7 +167,8 @@ class IRS(Metric):
         for k in probe.varying:
             labels = discretise(probe.classes[:, k : k + 1].astype(np.float64), self.bins)[:, 0]
             deviation = self._deviation(probe.codes[:, alive], SameValue(labels))
-            matrix[alive, k] = 1 - deviation / reach[alive]
+            # Around a value's own mean, rows may lie further out than all rows do around theirs.
+            matrix[alive, k] = np.maximum(0.0, 1 - deviation / reach[alive])
         scores = matrix[np.ix_(alive, probe.varying)].max(axis=1)
         parts = {f"z{d}": float(s) for d, s in zip(alive, scores, strict=True)}
         return self.result(probe, np.average(scores, weights=reach[alive]), parts=parts, matrix=matrix)

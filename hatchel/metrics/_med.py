@@ -23,6 +23,8 @@ class MED(Metric):
     1.0
     """
 
+    least_factors = 2
+
     bins: Count = 20
     "Equal-width bins per dimension."
 
@@ -62,6 +64,8 @@ class MEDTopk(Metric):
     >>> float(score), score.parts["dimensions"]
     (1.0, 2)
     """
+
+    least_factors = 2
 
     k: Count = 2
     "Dimensions kept for each factor."

@@ -65,6 +65,8 @@ class MIGSup(Metric):
     1.0
     """
 
+    least_factors = 2
+
     bins: Count = 20
     "Equal-width bins per dimension."
 
@@ -88,6 +90,8 @@ class DCIMIG(Metric):
     >>> round(float(dcimig(factors + 0.0, factors)), 6)
     1.0
     """
+
+    least_factors = 2
 
     bins: Count = 20
     "Equal-width bins per dimension."

@@ -28,6 +28,8 @@ class Modularity(Metric):
     1.0
     """
 
+    least_factors = 2
+
     bins: Count = 20
     "Equal-width bins per dimension."
     empty: Literal["zero", "left out"] = "zero"
@@ -38,7 +40,7 @@ class Modularity(Metric):
         squares = information[:, probe.varying] ** 2
         largest = squares.max(axis=1)
         informed = largest > 0
-        rivals = max(len(probe.varying) - 1, 1)
+        rivals = len(probe.varying) - 1
         safe = np.where(informed, largest, 1.0)
         scores = np.where(informed, 1 - (squares.sum(axis=1) - largest) / (safe * rivals), 0.0)
         kept = np.ones_like(informed) if self.empty == "zero" or not informed.any() else informed

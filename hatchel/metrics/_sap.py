@@ -65,18 +65,24 @@ class SAP(Metric):
 
 def _fitted(codes: Float, labels: Labels, c: float) -> Callable[[Float, Labels], tuple[Float, Float]]:
     """What `Margins` does, by scikit-learn."""
-    from sklearn.metrics import accuracy_score, balanced_accuracy_score  # slow to import
+    from sklearn.dummy import DummyClassifier  # slow to import
     from sklearn.svm import LinearSVC
 
     options: dict[str, Any] = {"C": c, "class_weight": "balanced", "dual": False, "tol": 1e-6, "max_iter": 100_000}
-    models = np.array([[LinearSVC(**options).fit(z[:, None], v) for v in labels.T] for z in codes.T], dtype=object)
+
+    def fitted(z: Float, v: Labels) -> Any:
+        build: Any = LinearSVC(**options) if np.ptp(v) else DummyClassifier()  # one class: all it can answer
+        return build.fit(z[:, None], v)
+
+    models = np.array([[fitted(z, v) for v in labels.T] for z in codes.T], dtype=object)
 
     def accuracies(codes: Float, labels: Labels) -> tuple[Float, Float]:
         plain, balanced = np.empty((2, codes.shape[1], labels.shape[1]))
         for (d, k), model in np.ndenumerate(models):
             guesses = model.predict(codes[:, d : d + 1])
-            plain[d, k] = accuracy_score(labels[:, k], guesses)
-            balanced[d, k] = balanced_accuracy_score(labels[:, k], guesses)
+            right = guesses == labels[:, k]
+            plain[d, k] = right.mean()
+            balanced[d, k] = np.mean([right[labels[:, k] == value].mean() for value in np.unique(labels[:, k])])
         return plain, balanced
 
     return accuracies

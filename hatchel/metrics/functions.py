@@ -16,7 +16,7 @@ import numpy as np
 from hatchel.core.errors import HatchelError
 from hatchel.core.progress import progress
 from hatchel.core.spec import from_dict
-from hatchel.metrics.inputs import Seed
+from hatchel.metrics.inputs import Seed, array, whole
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score, Scores
@@ -50,6 +50,7 @@ def measure(
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
     chosen = [from_dict(Metric, w.strip() if isinstance(w, str) else w, "which") for w in which]
+    seed, bootstrap = whole(seed, "seed"), None if bootstrap is None else whole(bootstrap, "bootstrap")
     with progress("measuring", len(chosen)) as advance:
         for metric in chosen:
             reason = metric.missing(probe)
@@ -111,7 +112,10 @@ def metric_function(metric: type[Metric]) -> Callable[..., Score]:
         if "images" in given:
             given["images"] = (given["images"], given.pop("reconstructions"))
         if not metric.reads_codes:
-            given["codes"] = np.zeros((len(args[0] if args else next(iter(kwargs.values()))), 1))
+            first = next(iter(signature.parameters))
+            given["codes"] = np.zeros(
+                (*array(given["images"][0] if first == "images" else given[first], first).shape[:1], 1)
+            )
         return chosen.score(Probe(**given), seed, bootstrap)
 
     function.__name__ = function.__qualname__ = metric.kind

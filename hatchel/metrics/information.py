@@ -43,7 +43,8 @@ def relabel(values: NDArray[Any]) -> tuple[Labels, int]:
     if np.issubdtype(values.dtype, np.integer):
         low, high = int(values.min()), int(values.max())
         if high - low < max(1024, 4 * len(values)):  # a lookup table: ten times faster than sorting
-            shifted = values.astype(np.int64) - low
+            shifted = values.astype(np.int64)  # the largest unsigned ones wrap around, and back again
+            shifted -= shifted[values.argmin()]
             present = np.bincount(shifted, minlength=high - low + 1) > 0
             return (np.cumsum(present) - 1)[shifted], int(present.sum())
     known, inverse = np.unique(values, return_inverse=True)

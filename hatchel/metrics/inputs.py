@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import operator
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,31 +19,70 @@ Labels = NDArray[np.int64]
 Seed = int | np.random.Generator
 TILE = 256
 """Images at a time."""
+SINGLE = np.finfo(np.float32)
+"""Numbers of which single precision holds neither size nor nearness to 0 cannot be squared and summed in double."""
 
 
 def array(value: Any, name: str) -> NDArray[Any]:
     """A numpy array of whatever holds numbers: an array, a tensor, a list, a table."""
-    if hasattr(value, "detach"):
-        value = value.detach().cpu()
-    result = np.asarray(value)
+    try:
+        if hasattr(value, "detach"):
+            value = value.detach().cpu().to_dense()
+            value = value.float() if value.is_floating_point() and value.itemsize < 4 else value  # bfloat16, float8
+        result = np.asarray(value)
+    except (ValueError, TypeError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise HatchelError(f"{name}: not an array, whose rows are equally long: {reason[:200]}") from None
+    if np.ma.is_masked(value):
+        raise HatchelError(f"{name}: {np.ma.count_masked(value)} values are masked; leave their rows out")
+    if result.ndim == 0:
+        raise HatchelError(f"{name}: expected an array, got {str(value)[:80]!r}")
     if result.size == 0:
         raise HatchelError(f"{name}: the array is empty (shape {result.shape})")
     return result
 
 
-def matrix(value: Any, name: str, rows: int | None = None) -> Float:
-    """A finite (n, columns) float64 array; one column may come as a vector."""
-    result = _columns(value, name, rows)
+def numbers(value: Any, name: str) -> NDArray[Any]:
+    """An array of real numbers or truth values, of any shape."""
+    result = array(value, name)
     if not np.issubdtype(result.dtype, np.number) and result.dtype != np.bool_:
         raise HatchelError(f"{name}: expected numbers, got {result.dtype}")
     if np.issubdtype(result.dtype, np.complexfloating):
         raise HatchelError(f"{name}: expected real numbers, got {result.dtype}")
+    return result
+
+
+def whole(value: Any, name: str) -> int:
+    """A number of things, or a seed: an integer from 0 on."""
+    try:
+        result = operator.index(value)
+    except TypeError:
+        result = -1
+    if result < 0:
+        raise HatchelError(f"{name}: expected a whole number from 0 on, got {str(value)[:80]!r}")
+    return result
+
+
+def row_numbers(value: Any, name: str, rows: int) -> NDArray[np.int64]:
+    """Numbers of some of so many rows."""
+    result = array(value, name)
+    if result.ndim != 1 or not np.issubdtype(result.dtype, np.integer) or result.min() < 0 or result.max() >= rows:
+        raise HatchelError(f"{name}: expected how many rows, or a list of row numbers from 0 to {rows - 1}")
+    return result.astype(np.int64)
+
+
+def matrix(value: Any, name: str, rows: int | None = None) -> Float:
+    """A finite (n, columns) float64 array; one column may come as a vector."""
+    result = numbers(_columns(value, name, rows), name)
     result = result.astype(np.float64, copy=False)  # float32 edges of bins differ between numpy versions
+    size = np.abs(result)
     bad = ~np.isfinite(result)
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise HatchelError(f"{name}: {bad.sum()} values are NaN or infinite, the first at row {row}, column {column}")
-    return result
+    if size.max() > SINGLE.max:
+        raise HatchelError(f"{name}: values up to {size.max():.3g} cannot be squared; divide them by their scale first")
+    return np.where(size < SINGLE.tiny, 0.0, result)
 
 
 def table(value: Any, name: str, rows: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -102,6 +142,7 @@ def factor_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     """The given names, checked, or factor_0, factor_1, ..."""
     if names is None:
         return tuple(f"factor_{k}" for k in range(count))
+    names = [names] if isinstance(names, str) else list(array(names, "names").ravel())
     if len(names) != count:
         raise HatchelError(f"names: {len(names)} names for {count} factors")
     if len(set(names)) != count:

@@ -18,7 +18,7 @@ import numpy as np
 from hatchel.core.errors import HatchelError
 from hatchel.core.estimate import Estimate
 from hatchel.core.spec import Spec, to_dict
-from hatchel.metrics.inputs import Float, Seed
+from hatchel.metrics.inputs import Float, Seed, whole
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
 
@@ -36,15 +36,20 @@ class Bootstrap:
 
     def count(self, asked: int | None) -> int:
         """How many replicates are made where so many are asked for; None: as many as usual."""
-        return min(REPLICATES if asked is None else asked, self.most or sys.maxsize)
+        return min(REPLICATES if asked is None else whole(asked, "bootstrap"), self.most or sys.maxsize)
 
     def describe(self, n: int) -> str:
         """What an interval on n rows comes from."""
         return "resamples"
 
-    def draws(self, measure: Measure, probe: Probe, rng: np.random.Generator, replicates: int) -> Float:
-        """The score of every replicate, up to a constant; their spread is that of scores on all rows."""
-        return np.array([measure(probe.resampled(rng)) for _ in range(replicates)])
+    def draws(
+        self, measure: Measure, probe: Probe, rng: np.random.Generator, replicates: int, split: bool = False
+    ) -> Float:
+        """The score of every replicate, up to a constant; their spread is that of scores on all rows.
+
+        `split`: the score needs rows on both sides of the split.
+        """
+        return np.array([measure(probe.resampled(rng, split)) for _ in range(replicates)])
 
 
 @dataclass(frozen=True)
@@ -62,10 +67,12 @@ class Subsampling(Bootstrap):
     def describe(self, n: int) -> str:
         return "resamples" if n < 2 * self.rows else f"subsamples of {self.rows:,}"
 
-    def draws(self, measure: Measure, probe: Probe, rng: np.random.Generator, replicates: int) -> Float:
+    def draws(
+        self, measure: Measure, probe: Probe, rng: np.random.Generator, replicates: int, split: bool = False
+    ) -> Float:
         n, m = probe.n, self.rows
         if n < 2 * m:
-            return super().draws(measure, probe, rng, replicates)
+            return super().draws(measure, probe, rng, replicates, split)
         parts = (np.sort(rng.choice(n, m, replace=False)) for _ in range(replicates))
         found = np.array([measure(probe.rows(part)) for part in parts])
         return (found - found.mean()) * np.sqrt(m / (n - m))
@@ -112,6 +119,8 @@ class Metric(Spec, ABC, family="metric", home="hatchel.metrics"):
     """Whether it fits a predictor on the Probe's training rows and judges it on the test rows."""
     intervention: ClassVar[bool] = False
     """Whether it holds one factor fixed while the others vary, so that rows must share factor values."""
+    least_factors: ClassVar[int] = 1
+    """How many factors must vary: where a metric compares factors, any code would be perfect with one."""
     lower_is_better: ClassVar[bool] = False
     interval: ClassVar[Bootstrap | None] = Bootstrap()
     """How its interval is made; None: it has none."""
@@ -123,12 +132,12 @@ class Metric(Spec, ABC, family="metric", home="hatchel.metrics"):
         reason = self.missing(probe)
         if reason:
             raise HatchelError(f"{self.kind}: needs {reason}")
-        random = np.random.default_rng(rng)
+        random = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(whole(rng, "seed"))
         result = dataclasses.replace(self.measure(probe, random), seed=rng if isinstance(rng, int) else None)
         count = self.interval.count(bootstrap) if self.interval else 0
         if not self.interval or not count:
             return result
-        draws = self.interval.draws(lambda part: self.measure(part, random).value, probe, random, count)
+        draws = self.interval.draws(lambda part: self.measure(part, random).value, probe, random, count, self.fits)
         estimate = percentile_interval(result.value, draws, result.n)
         return dataclasses.replace(result, interval=estimate, replicates=len(draws))
 
@@ -140,6 +149,8 @@ class Metric(Spec, ABC, family="metric", home="hatchel.metrics"):
         """Why this probe is not enough, in words; None if it is."""
         chosen = [need for (name, value), need in self.also_needs.items() if getattr(self, name) == value]
         lacking = [NEEDS[need] for need in dict.fromkeys((*self.needs, *chosen)) if getattr(probe, need) is None]
+        if not lacking and "factors" in self.needs and len(probe.varying) < self.least_factors:
+            lacking = [f"at least {self.least_factors} factors that vary: with one, there is nothing to tell apart"]
         if self.intervention and not lacking and (probe.sizes[probe.varying] > probe.n / 2).any():
             lacking = ["a factor grid, or at least several rows for every factor value"]
         return " and ".join(lacking) or None

@@ -11,7 +11,18 @@ from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
 from hatchel.metrics import information
-from hatchel.metrics.inputs import Float, Labels, array, factor_names, matrix, pixel_errors, table
+from hatchel.metrics.inputs import (
+    Float,
+    Labels,
+    array,
+    factor_names,
+    matrix,
+    numbers,
+    pixel_errors,
+    row_numbers,
+    table,
+    whole,
+)
 
 TRAIN, TEST = 10_000, 5_000
 """Rows of the reference protocol (Locatello et al. 2019)."""
@@ -67,9 +78,11 @@ class Probe:
         self.others = None if others is None else tuple(matrix(o, "others", rows) for o in others)
         self.others_std = None if others_std is None else self._other_deviations(others_std)
         self.clusters = None if clusters is None else table(clusters, "clusters", rows)[0]
-        found = errors if images is None else pixel_errors(*images)
+        found = errors
+        if images is not None:
+            found = pixel_errors(numbers(images[0], "images"), numbers(images[1], "reconstructions"))
         self.errors = found and {k: matrix(v, f"errors {k}")[:, 0] for k, v in found.items()}
-        self.seed = seed
+        self.seed = whole(seed, "seed")
         self._sizes = (train, test)
         self._cache: dict[tuple[Any, ...], Any] = {}
         self._parent: tuple[Probe, NDArray[np.int64]] | None = None
@@ -193,7 +206,10 @@ class Probe:
         if self._parent is not None:
             parent, rows = self._parent
             return np.flatnonzero(np.isin(rows, parent.train)), np.flatnonzero(np.isin(rows, parent.test))
-        train, test = self._sizes
+        train, test = (
+            size if size is None or isinstance(size, int | np.integer) else row_numbers(size, name, self.n)
+            for size, name in zip(self._sizes, ("train", "test"), strict=True)
+        )
         if isinstance(train, np.ndarray) and isinstance(test, np.ndarray):
             return train, test
         if isinstance(train, np.ndarray) or isinstance(test, np.ndarray):
@@ -223,12 +239,17 @@ class Probe:
             child.__dict__["factors"] = self.classes.T.take(rows, axis=1).T
         return child
 
-    def resampled(self, rng: np.random.Generator) -> Probe:
-        """A bootstrap replicate: as many rows drawn with replacement; each stays on its side of the split."""
+    def resampled(self, rng: np.random.Generator, split: bool = False) -> Probe:
+        """A bootstrap replicate: as many rows drawn with replacement; each stays on its side of the split.
+
+        Of a handful of rows a draw may repeat just one, or leave a side of the split empty: that is no replicate.
+        """
+        factors = 0 if self.values is None else min(2, len(self.varying))
         while True:
             child = self.rows(rng.integers(self.n, size=self.n))
             child.__dict__["notes"] = ()  # nobody reads the notes of a replicate
-            if self.values is None or len(child.varying):  # of a handful of rows a draw may repeat just one
+            enough = not factors or len(child.varying) >= factors
+            if enough and (not split or (len(child.train) and len(child.test))):
                 return child
 
     # -- checks -------------------------------------------------------------------------------------------------
@@ -263,9 +284,10 @@ class Probe:
         if isinstance(continuous, bool):
             return np.full(count, continuous)
         if continuous is not None:
-            if len(continuous) != count:
-                raise HatchelError(f"continuous: {len(continuous)} entries for {count} factors")
-            return np.asarray(continuous, dtype=np.bool_)
+            given = numbers(continuous, "continuous")
+            if given.shape != (count,):
+                raise HatchelError(f"continuous: {given.size} entries for {count} factors")
+            return given.astype(np.bool_)
         if self.values is None or not np.issubdtype(self.values.dtype, np.floating):
             return np.zeros(count, dtype=np.bool_)
         fractions = (self.values != np.round(self.values)).any(axis=0)

@@ -14,6 +14,12 @@ from numpy.typing import NDArray
 from hatchel.core.errors import HatchelError
 from hatchel.core.estimate import Estimate
 
+PARTS = {
+    "at_samples": "at samples", "at_mean": "at the mean", "above_floor": "above the entropy of the pixels",
+    "mse_per_pixel": "squared error per pixel", "mse_per_pixel_at_mean": "squared error per pixel at the mean",
+}  # fmt: skip
+"""What else a table shows of a reconstruction, in words."""
+
 
 @dataclass(frozen=True)
 class Score:
@@ -119,13 +125,28 @@ class Scores(dict[str, Score]):
             }
             for s in self.values()
         ]  # fmt: skip
-        return pandas.DataFrame(rows).set_index("metric")
+        return pandas.DataFrame(rows, columns=["metric", "value", "low", "high", "n", "seed"]).set_index("metric")
+
+    def _repr_html_(self) -> str:
+        return self.to_pandas().to_html(float_format="{:.3f}".format, na_rep="")
+
+    @property
+    def reasons(self) -> dict[str, list[str]]:
+        """Why there are no scores, and of which metrics."""
+        found: dict[str, list[str]] = {}
+        for name, reason in self.skipped.items():
+            found.setdefault(reason, []).append(name)
+        return found
 
     def table(self) -> str:
         """Plain text: one line per score, then what was left out and why."""
         width = max((len(name) for name in (*self, *self.skipped)), default=0)
-        lines = [f"{name:<{width}}  {str(score).removeprefix(name).strip()}" for name, score in self.items()]
-        return "\n".join(lines + [f"{name:<{width}}  {reason}" for name, reason in self.skipped.items()])
+        lines: list[str] = []
+        for name, score in self.items():
+            lines.append(f"{name:<{width}}  {str(score).removeprefix(name).strip()}")
+            also = {words: score.parts[part] for part, words in PARTS.items() if part in score.parts}
+            lines += [f"  {words:<{width - 2}}  {value:.4f}" for words, value in also.items()]
+        return "\n".join(lines + [f"{name:<{width}}  not measured: {reason}" for name, reason in self.skipped.items()])
 
 
 def plain(value: Any) -> Any:

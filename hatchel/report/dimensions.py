@@ -20,6 +20,9 @@ ACTIVE = 0.05
 """Nats: a dimension with less I(x; z_d) is drowned in its own noise, whatever its mean still knows."""
 FOLLOWS = 0.1
 """The least share of a factor's entropy that a dimension must carry to be named after it."""
+OWN_SHARE, OWN_R2, RIVAL = 0.5, 0.8, 0.5
+"""A factor is in one dimension if that carries this share of its entropy, or explains this much of its variance, and
+no other active one carries more than this part of what it does."""
 RANGE = (0.02, 0.98)
 """Quantiles of the posterior means between which a dimension is traversed: beyond lie codes the decoder hardly saw."""
 
@@ -166,9 +169,7 @@ class Fit:
 
 def factor_grid(factor: Factor) -> Float:
     """What the indices of a factor stand for: its values, or for words and classes the indices themselves."""
-    if factor.kind == "discrete":
-        return np.arange(factor.size, dtype=np.float64)
-    return np.array(factor.values, dtype=np.float64)
+    return np.arange(factor.size, dtype=np.float64) if factor.kind == "discrete" else factor.numbers
 
 
 def factor_values(probe: Probe, space: FactorSpace, k: int) -> Float:
@@ -184,6 +185,30 @@ def r2_matrix(probe: Probe, space: FactorSpace, variables: Sequence[Site]) -> Fl
     for k in probe.varying if real else ():
         result[real, k] = squared_correlations(probe.codes[:, columns], factor_values(probe, space, int(k)))
     return result
+
+
+def own_dimensions(dimensions: Dimensions, fitted: Sequence[Fit]) -> dict[str, int | None]:
+    """The one active dimension in which each factor that varies is, or None; it must know no other factor better.
+
+    >>> shares = np.array([[0.9, 0.1, 0.0], [0.1, 0.6, 0.4], [0.0, 0.5, 0.1]])
+    >>> own_dimensions(Dimensions(np.ones(3), np.zeros(3), np.ones(3), shares, ("x", "y", "size")), ())
+    {'x': 0, 'y': None, 'size': None}
+    """
+    if dimensions.shares is None:
+        return {}
+    known = np.zeros_like(dimensions.shares)
+    known[dimensions.active] = dimensions.shares[dimensions.active]
+    explained = {(fit.factor, fit.dimension): fit.score.value for fit in fitted}
+    found: dict[str, int | None] = {}
+    for k, factor in enumerate(dimensions.factors):
+        if np.isnan(dimensions.shares[:, k]).all():
+            continue
+        best = int(known[:, k].argmax())
+        rival = np.delete(known[:, k], best).max(initial=0.0)
+        enough = known[best, k] >= OWN_SHARE or explained.get((factor, best), 0.0) >= OWN_R2
+        own = enough and rival <= RIVAL * known[best, k] and int(np.nanargmax(known[best])) == k
+        found[factor] = best if own else None
+    return found
 
 
 def fits(probe: Probe, space: FactorSpace | None, dimensions: Dimensions, seed: int, bootstrap: int) -> tuple[Fit, ...]:

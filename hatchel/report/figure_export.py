@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
 from collections.abc import Sequence
@@ -12,12 +13,12 @@ from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import writable_folder, write_text
+from hatchel.core.files import writable_folder, write_bytes, write_text
 from hatchel.metrics.information import Float
 from hatchel.report.findings import HEADLINES, Control, Findings
 from hatchel.report.panels.panel import DrawnPanel
 from hatchel.report.panels.scores import show_scores
-from hatchel.report.pictures import ROWS, Images, decoded, moved, show_rows, traversal_labels, traversed, typical
+from hatchel.report.pictures import ROWS, Images, clearest, decoded, moved, show_rows, traversal_labels, traversed
 from hatchel.report.style import INK, LEGEND, NORMAL, png, standalone_svg, styled
 
 FRAMES = 40
@@ -46,7 +47,7 @@ def write_figures(folder: Path, panels: Sequence[DrawnPanel]) -> list[Path]:
         for name, figure in panel.drawing.figures.items():
             stem = folder / file_name(name)
             written += [stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.svg")]
-            written[-2].write_bytes(png(figure))
+            write_bytes(written[-2], png(figure))
             write_text(written[-1], standalone_svg(figure, stem.name))
     return written
 
@@ -79,7 +80,7 @@ def sweep(frames: int = FRAMES) -> Float:
 
 def moving(found: Findings, chosen: Sequence[int], frames: int = FRAMES) -> Images:
     """The decoded way there and back of some dimensions: (frames, R, H, W, C)."""
-    start = typical(found.probe.codes, found.dimensions)
+    start = clearest(found.run, found.probe.codes, found.dimensions)
     shares = sweep(frames)
     there = shares[: frames // 2 + 1]  # the way back passes the same codes
     codes = np.stack([moved(start, found.dimensions, d, there) for d in chosen])
@@ -121,8 +122,12 @@ def write_animation(stem: Path, frames: Sequence[Image.Image]) -> list[Path]:
     # One palette for all frames: one made for each would flicker.
     palette = _together(frames).quantize(255, dither=Image.Dither.NONE)
     indexed = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    indexed[0].save(paths[0], save_all=True, append_images=indexed[1:], duration=MILLISECONDS, loop=0, optimize=False)
-    first.save(paths[1], save_all=True, append_images=rest, duration=MILLISECONDS, loop=0, lossless=True)
+    same = {"save_all": True, "duration": MILLISECONDS, "loop": 0}
+    gif, webp = io.BytesIO(), io.BytesIO()
+    indexed[0].save(gif, "gif", append_images=indexed[1:], optimize=False, **same)
+    first.save(webp, "webp", append_images=rest, lossless=True, **same)
+    for path, made in zip(paths, (gif, webp), strict=True):
+        write_bytes(path, made.getvalue())
     return paths
 
 

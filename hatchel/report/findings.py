@@ -30,8 +30,6 @@ class Headline:
     meaning: str
     of: Literal["mean", "coordinates", "coordinates sample"] = "mean"
     """What it is measured on: posterior means; of the real coordinates alone, their means or samples."""
-    factors: int = 0
-    """The fewest factors for which it is defined: with one, no dimension can serve another."""
 
     @property
     def spec(self) -> Metric:
@@ -47,15 +45,12 @@ class Headline:
 HEADLINES = (
     Headline("mig", "MIG", "mig", "gap between the two dimensions that know most about each factor, as a share of it"),
     Headline("sap", "SAP", "sap", "gap between the two dimensions that predict each factor best, in accuracy"),
-    Headline(
-        "dci", "DCI disentanglement", "dci", "how far each dimension serves to predict one factor only", factors=2
-    ),
+    Headline("dci", "DCI disentanglement", "dci", "how far each dimension serves to predict one factor only"),
     Headline(
         "factor_vae_score",
         "FactorVAE score",
         "factor_vae_score",
         "how often the steadiest dimension tells which factor was held fixed",
-        factors=2,
     ),
     Headline(
         "tc_mean",
@@ -132,23 +127,29 @@ class Findings:
         return [h.key for h in HEADLINES if h.key in self.scores and not h.lower_is_better]
 
 
+def glance(run: TrainedRun, *, items: int = ITEMS, seed: int = 0, store: bool = True) -> Findings:
+    """What each dimension carries and follows, without any score: enough for pictures."""
+    stored = StoredScores(run, items=items, seed=seed, layers=isinstance(run.spec.encoder, Recursive), store=store)
+    probe = factor_probe(run, stored.encoded, stored.encoded.mean, seed, std=stored.encoded.std)
+    return Findings(run, stored, probe, level_dimensions(stored, probe), (), stored.information(), {}, {})
+
+
 def analyse(
     run: TrainedRun, *, items: int = ITEMS, seed: int = 0, bootstrap: int | None = None, store: bool = True
 ) -> Findings:
     """The headline scores with intervals, I(x;z_d), what each dimension follows, R² of factors: stored, or measured."""
-    stored = StoredScores(run, items=items, seed=seed, layers=isinstance(run.spec.encoder, Recursive), store=store)
-    probe = factor_probe(run, stored.encoded, stored.encoded.mean, seed, std=stored.encoded.std)
-    dimensions = level_dimensions(stored, probe)
+    found = glance(run, items=items, seed=seed, store=store)
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
     for line in HEADLINES:
-        found = _headline(stored, probe, line, bootstrap)
-        if isinstance(found, Score):
-            scores[line.key] = found
+        score = _headline(found.stored, line, bootstrap)
+        if isinstance(score, Score):
+            scores[line.key] = score
         else:
-            skipped[line.label] = found
-    fitted = fits(probe, run.data.space, dimensions, seed, R2_REPLICATES if bootstrap is None else bootstrap)
-    return Findings(run, stored, probe, dimensions, fitted, stored.information(), scores, skipped, bootstrap=bootstrap)
+            skipped[line.label] = score
+    replicates = R2_REPLICATES if bootstrap is None else bootstrap
+    fitted = fits(found.probe, run.data.space, found.dimensions, seed, replicates)
+    return dataclasses.replace(found, fits=fitted, scores=scores, skipped=skipped, bootstrap=bootstrap)
 
 
 def level_dimensions(stored: StoredScores, probe: Probe, level: int = 0) -> Dimensions:
@@ -160,10 +161,8 @@ def level_dimensions(stored: StoredScores, probe: Probe, level: int = 0) -> Dime
     return Dimensions.of(probe, information, variables)
 
 
-def _headline(stored: StoredScores, probe: Probe, line: Headline, bootstrap: int | None) -> Score | str:
+def _headline(stored: StoredScores, line: Headline, bootstrap: int | None) -> Score | str:
     """The score, or why there is none."""
-    if line.factors and probe.values is not None and len(probe.varying) < line.factors:
-        return "it compares factors, and there is only one"
     name: str = line.of
     if name != "mean":
         first = stored.encoded.levels[0]

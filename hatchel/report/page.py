@@ -16,7 +16,11 @@ from hatchel.core.files import writable_folder, write_text
 from hatchel.core.progress import duration
 from hatchel.core.spec import to_dict
 from hatchel.core.version import __version__
+from hatchel.evaluation.evaluation import items_in_words
+from hatchel.metrics._active_units import collapse
 from hatchel.metrics.score import Score
+from hatchel.report.columns import described
+from hatchel.report.dimensions import OWN_R2, OWN_SHARE, RIVAL, own_dimensions
 from hatchel.report.findings import HEADLINES, Control, Findings
 from hatchel.report.panels.panel import DrawnPanel, draw_panels
 from hatchel.training.events import read_events
@@ -36,7 +40,9 @@ def page(found: Findings, controls: Sequence[Control] = (), panels: Sequence[Dra
     return rendered(
         "report.html.j2",
         {
-            "title": f"{found.run.spec.name} on {found.run.data.name}",
+            "title": f"{found.run.spec.title} on {found.run.data.name}",
+            "lead": learned(found),
+            "rule": RULE if found.dimensions.shares is not None else "",
             "formula": found.run.spec.formula(),
             "facts": facts(found),
             "lines": summary(found),
@@ -44,6 +50,7 @@ def page(found: Findings, controls: Sequence[Control] = (), panels: Sequence[Dra
             "factors": factor_lines(found),
             "controls": found.controls,
             "notes": notes(found),
+            "collapse": collapse(found.encoded.mean, found.encoded.std),
             "variants": list(dict.fromkeys(score.name for score in found.scores.values())),
             "panels": draw_panels(found) if panels is None else panels,
             "config": json.dumps(to_dict(found.run.spec), indent=2),
@@ -109,6 +116,34 @@ def summary(found: Findings) -> list[dict[str, Any]]:
     return lines
 
 
+RULE = (
+    f"A factor is in one dimension if that carries {OWN_SHARE:.0%} of its entropy or has R² of {OWN_R2:g}, no other "
+    f"active dimension carries {RIVAL:.0%} of what it does, and it knows no other factor better."
+)
+
+
+def learned(found: Findings) -> str:
+    """What was learned, in a sentence."""
+    dimensions = found.dimensions
+    if dimensions.shares is None:
+        active = f"{len(dimensions.active)} of {len(dimensions.order)} dimensions say something about the input"
+        return f"{active}; which factors they stand for is not known."
+    where = own_dimensions(dimensions, found.fits)
+    own = [f"{factor} ({dimensions.name(d)})" for factor, d in where.items() if d is not None]
+    rest = [factor for factor, d in where.items() if d is None]
+    if not own:
+        return f"None of the {len(where)} factors ({', '.join(rest)}) is in one dimension of its own."
+    count = f"{len(own)} of {len(where)}" if rest else f"All {len(own)}"
+    place = "factors are in one dimension each" if len(own) > 1 else "factors is in one dimension of its own"
+    missing = f"; {_and(rest)} {'is' if len(rest) == 1 else 'are'} not" if rest else ""
+    return f"{count} {place}: {_and(own)}{missing}."
+
+
+def _and(words: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
 def notes(found: Findings) -> list[str]:
     """What the metrics remarked, with whose score it was."""
     labels = {h.key: h.label for h in HEADLINES}
@@ -156,7 +191,7 @@ def facts(found: Findings) -> dict[str, str]:
     run = found.run
     spec, data = run.spec, run.data
     shape = " x ".join(map(str, run.shape[1:])) + f" pixels, {run.shape[0]} channels" if len(run.shape) == 3 else ""
-    shape = (shape or f"{run.shape[0]} values a row").replace(" 1 channels", " 1 channel")
+    shape = shape.replace(" 1 channels", " 1 channel") or described(run.columns) or f"{run.shape[0]} values a row"
     parts = {
         "Data": f"{data.name}, {len(data):,} items, {shape}",
         "Latent": f"{spec.latent.kind}, {spec.latent.width} dimensions",
@@ -165,6 +200,7 @@ def facts(found: Findings) -> dict[str, str]:
         "Training": f"{run.steps:,} of {spec.steps:,} steps, batch {spec.batch_size}, learning rate "
         f"{spec.optimizer.lr:g}, seed {spec.seed}",
         "Time": duration(seconds) if (seconds := training_seconds(run)) else "",
-        "Measured on": f"{found.probe.n:,} items drawn at random (seed {found.probe.seed}), posterior means",
+        "Measured on": f"{found.probe.n:,} items drawn at random (seed {found.probe.seed}), posterior means, "
+        f"{items_in_words(found.stored.settings)}",
     }
     return {name: text for name, text in parts.items() if text}

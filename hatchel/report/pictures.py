@@ -40,7 +40,7 @@ def reconstructed(found: Findings, count: int = SHOWN, seed: int = 0) -> Images:
 
 def traversed(run: TrainedRun, found: Findings, rows: int = ROWS) -> tuple[Images, list[int]]:
     """The decoded traversal (R, STEPS, H, W, C), and how many images of each row are meant."""
-    codes, counts = traversal_codes(typical(found.probe.codes, found.dimensions), found.dimensions, rows)
+    codes, counts = traversal_codes(clearest(run, found.probe.codes, found.dimensions), found.dimensions, rows)
     return decoded(run, codes), counts
 
 
@@ -111,17 +111,31 @@ def typical(codes: NDArray[np.floating], dimensions: Dimensions) -> NDArray[np.f
     A real item's code, since the median of each dimension by itself may be a code that no item has. Its classes are
     decided: a digit stays that digit while its style moves.
     """
+    return _most_typical(codes, dimensions, 1)[0]
+
+
+def clearest(run: TrainedRun, codes: NDArray[np.floating], dimensions: Dimensions) -> NDArray[np.floating]:
+    """(n, D) -> (D,): of the items nearest to the median code, 5 % or 100, the one whose image has the most contrast.
+
+    What a dimension does to an object cannot be seen if that has the colour of what is behind it.
+    """
+    near = _most_typical(codes, dimensions, min(100, max(1, len(codes) // 20)))
+    return near[int(run.decode(near).std(axis=(1, 2)).mean(axis=-1).argmax())]
+
+
+def _most_typical(codes: NDArray[np.floating], dimensions: Dimensions, count: int) -> NDArray[np.floating]:
+    """(n, D) -> (count, D)."""
     width, weight = np.ones(codes.shape[1]), np.zeros(codes.shape[1])
     for d, site in enumerate(dimensions.sites):
         columns = list(site.columns)
         width[columns] = max(dimensions.high[d] - dimensions.low[d], 1e-12)
         weight[columns] = max(dimensions.information[d], 0.0)
     distance = ((codes - np.median(codes, axis=0)) / width) ** 2
-    chosen = codes[(distance @ weight).argmin()].copy()
+    chosen = codes[np.argsort(distance @ weight, kind="stable")[:count]]
     for site in dimensions.sites:
         if site.discrete:
             columns = list(site.columns)
-            chosen[columns] = np.eye(len(columns))[chosen[columns].argmax()]
+            chosen[:, columns] = np.eye(len(columns))[chosen[:, columns].argmax(axis=1)]
     return chosen
 
 

@@ -23,12 +23,13 @@ STEPS = {SHAPES: 5_000, SPRITES: 10_000}
 CLASSES = {SHAPES: 4, SPRITES: 3}
 """Shapes of each, for methods with a class."""
 MEASURED = metrics(
-    "mig", "sap", "dci",
+    "mig", "sap", {"kind": "sap", "by": "r2"}, "dci", {"kind": "dci", "regressor": "forest_regression"},
     "factor_vae_score", "beta_vae_score", "modularity", "infomec", "irs", "med", "active_units", "disintegration",
-    "pairwise_nmi", "gaussian_tc", "reconstruction", "elbo_terms",
+    "pairwise_nmi", "gaussian_tc", "total_correlation", "information_isolation",
+    "reconstruction", "elbo_terms",
 )  # fmt: skip
 """Of the means of the held-out items."""
-BESIDE = metrics("mig", "gaussian_tc", "pairwise_nmi", "elbo_terms", "active_units")
+BESIDE = metrics("mig", "gaussian_tc", "total_correlation", "pairwise_nmi", "elbo_terms", "active_units")
 """Of samples, levels and layers."""
 ON_THE_WAY = metrics("mig", "gaussian_tc", "active_units")
 NETWORK: Mapping[str, Any] = {"encoder": "conv", "decoder": "deconv"}

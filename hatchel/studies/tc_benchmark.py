@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from hatchel.core.memory import keep_memory
-from hatchel.core.spec import Count, NonNegative, Positive, Share
+from hatchel.core.spec import Count, NonNegative, Positive, Share, added
 from hatchel.core.streams import generator
 from hatchel.latents.diagonal import DiagonalGaussian, StandardNormal
 from hatchel.latents.layout import plain_layout
@@ -53,6 +53,8 @@ class TCBenchmark(Task, kind="estimated"):
     """Its step size."""
     repeats: Count = 10
     """Batches the estimate is averaged over."""
+    betas: tuple[float, float] = added(default=(0.5, 0.9))
+    """Of the discriminator's Adam."""
 
     def compute(self, workspace: Workspace) -> Result:
         truth = 0.5 * float(self.covariance.diagonal().log().sum() - torch.logdet(self.covariance))
@@ -95,7 +97,7 @@ class TCBenchmark(Task, kind="estimated"):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             critics: dict[CriticKey, CriticModule] = {(by, partition): by.build(self.dim)}
-        optimizer = torch.optim.Adam(critics[by, partition].parameters(), lr=self.lr, betas=(0.5, 0.9), fused=True)
+        optimizer = torch.optim.Adam(critics[by, partition].parameters(), lr=self.lr, betas=self.betas, fused=True)
         for step in range(self.steps):
             optimizer.zero_grad(set_to_none=True)
             Evaluator(self._batch(step), {}, critics).critic_loss(by, partition).mean().backward()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from hatchel.core.errors import HatchelError, unknown
-from hatchel.core.spec import Count, Spec, from_dict, to_dict
+from hatchel.core.spec import Count, Spec, from_dict, parse_yaml, to_dict
 from hatchel.data.source import Source
 from hatchel.methods.resolve import holds_list, method_named
 from hatchel.metrics.metric import Metric
@@ -305,14 +305,7 @@ def _text(path: Path) -> str:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    import yaml
-
-    try:
-        body = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark is not None else ""
-        raise HatchelError(f"is not YAML or JSON ({getattr(error, 'problem', None) or 'bad sign'}{line})") from None
+    body = parse_yaml(text)
     if not isinstance(body, dict):
         raise HatchelError("expected fields and values; `hatchel study show grid` prints an example")
-    return {str(k): v for k, v in cast(dict[Any, Any], body).items()}
+    return cast(dict[str, Any], body)

@@ -115,11 +115,17 @@ def metrics(*names: str | Mapping[str, Any]) -> tuple[Metric, ...]:
 
 
 def _trained(runs: Sequence[RunSpec]) -> str:
-    """`3,000 steps of 32 images, dsprites at 32 px, learning rate 0.001`."""
+    """`3,000 steps of 32 images, dsprites at 32 px, learning rate 0.001, weights as printed`."""
     steps = _several(f"{run.steps:,}" for run in runs)
     data = _several(_data(run.data) for run in runs)
     rates = _several(f"{getattr(run.optimizer, 'lr', 0):g}" for run in runs)
-    return f"{steps} steps of {_several(str(run.batch_size) for run in runs)} images, {data}, learning rate {rates}"
+    scales = _several(WEIGHTS[run.reconstruction_scale] for run in runs if getattr(run.data, "size", 64) < 64)
+    images = _several(str(run.batch_size) for run in runs)
+    return f"{steps} steps of {images} images, {data}, learning rate {rates}" + f", weights {scales}" * bool(scales)
+
+
+WEIGHTS = {"printed": "as printed", "64px": "for 64 px"}
+"""Below 64 pixels: `reconstruction_scale` in words."""
 
 
 def _several(texts: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hatchel.core.files import writable_folder, write_json, write_text
+from hatchel.core.files import writable_folder, write_bytes, write_json, write_text
 from hatchel.core.version import __version__
 from hatchel.report.style import WIDTH, png, standalone_svg, svg
 from hatchel.study.claims import Claim
@@ -42,11 +42,11 @@ def write_report(
     )
     write_text(folder / "report.html", page)
     for name, figure in figures.items():
-        (folder / f"{slug(name)}.png").write_bytes(png(figure, DPI))
+        write_bytes(folder / f"{slug(name)}.png", png(figure, DPI))
         write_text(folder / f"{slug(name)}.svg", standalone_svg(figure, slug(name)))
     write_text(folder / "tables.md", markdown(study, frame, scale, machine))
     write_text(folder / "tables.tex", "\n\n".join(t.latex() for t in study.tables(frame)) + "\n" if len(frame) else "")
-    write_json(folder / "results.json", results(study, frame, scale, machine))
+    write_json(folder / "results.json", results(study, frame, scale, machine), sealed=False)
     return folder / "report.html"
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.spec import parse_yaml
 from hatchel.methods.resolve import default_of
 from hatchel.study.file import options_of
 
@@ -90,12 +91,11 @@ def dimension(method: str, argument: str) -> Dimension | None:
         raise HatchelError(f"{argument!r}: log: needs a range, such as log:{name}=1e-4..1e-2")
     if not text.startswith("["):
         return None
-    import yaml
-
     try:
-        options = options_of(method, name, yaml.safe_load(text))
-    except yaml.YAMLError:
+        values = parse_yaml(text)
+    except HatchelError:
         raise HatchelError(f"{argument!r}: is not a list, such as {name}=[5, 10]") from None
+    options = options_of(method, name, values)
     return Choice(name, tuple(options)) if len(options) > 1 else None
 
 

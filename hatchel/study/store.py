@@ -12,12 +12,15 @@ record of each task, DIGEST.json.gz, for whoever asks for that task.
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import math
 import os
 import platform
+import sys
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -25,7 +28,7 @@ from typing import Any, Literal, cast
 import pandas as pd
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import claimed, read_json, writable_folder, write_bytes, write_json
+from hatchel.core.files import Damaged, check_digest, claimed, read_json, writable_folder, write_bytes, write_json
 from hatchel.core.spec import to_dict
 from hatchel.core.version import __version__
 from hatchel.study.frame import Frame, build
@@ -88,11 +91,11 @@ class Store:
                     (self.folder_of(digest) / "error.json").unlink(missing_ok=True)
 
     def status(self, digest: str) -> Status:
-        """Done, failed, or neither."""
+        """Done, failed, or neither: what is damaged does not count, so that it is computed again."""
         folder = self.folder_of(digest)
-        if (folder / "record.json").is_file():
+        if _sound(folder / "record.json"):
             return "done"
-        return "failed" if (folder / "error.json").is_file() else "waiting"
+        return "failed" if _sound(folder / "error.json") else "waiting"
 
     def write(self, task: Task, result: Result, seconds: float) -> None:
         """Keep what a task found."""
@@ -159,7 +162,8 @@ class Store:
 
     def digests(self) -> list[str]:
         """Every finished task."""
-        return sorted(path.parent.name for path in (self.folder / "cells").glob("*/record.json"))
+        found = sorted(path.parent.name for path in (self.folder / "cells").glob("*/record.json"))
+        return [digest for digest in found if self.status(digest) == "done"]
 
     def write_study(self, name: str, scale: str, cases: Sequence[Case]) -> None:
         """Keep which tasks a study consists of."""
@@ -200,6 +204,25 @@ class Store:
                 yield entry["labels"], int(entry["seed"]), self.record(entry["cell"])
 
 
+def _sound(path: Path) -> bool:
+    """Whether a file is there and is what was written; one that is damaged is named, once."""
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    return _checked(path, found.st_mtime_ns, found.st_size)
+
+
+@functools.lru_cache(1 << 16)
+def _checked(path: Path, changed: int, size: int) -> bool:
+    try:
+        check_digest(path)
+    except Damaged as error:
+        print(f"hatchel: {error}; it counts as missing, and its study computes it again", file=sys.stderr)
+        return False
+    return True
+
+
 def combined(parts: Sequence[Frame]) -> Frame:
     """Frames of several studies; a label that one of them lacks is empty."""
     filled = [part for part in parts if len(part)]
@@ -213,7 +236,14 @@ def combined(parts: Sequence[Frame]) -> Frame:
 def published_record(digest: str, records: Path = RECORDS) -> dict[str, Any]:
     """A task's published record; empty where there is none."""
     file = records / f"{digest}.json.gz"
-    return cast(dict[str, Any], json.loads(gzip.decompress(file.read_bytes()))) if file.is_file() else {}
+    return cast(dict[str, Any], _unpacked(file)) if file.is_file() else {}
+
+
+def _unpacked(file: Path) -> Any:
+    try:
+        return json.loads(gzip.decompress(file.read_bytes()))
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise Damaged(f"{file}: is damaged ({error}); get it anew, or remove it to do without") from None
 
 
 def published(folder: Path) -> tuple[str, Frame]:
@@ -221,7 +251,7 @@ def published(folder: Path) -> tuple[str, Frame]:
     body = cast(dict[str, Any], read_json(folder / "results.json"))
     scale = str(body["facts"]["Scale"]).partition(":")[0]
     file = folder / "records.json.gz"
-    kept: list[Any] = json.loads(gzip.decompress(file.read_bytes())) if file.is_file() else []
+    kept: list[Any] = _unpacked(file) if file.is_file() else []
     records = {r["digest"]: r for r in kept}
     rows = [
         (c["labels"], int(c["seed"]), records.get(c["cell"], {"digest": c["cell"], "values": c["values"]}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import exclusive
+from hatchel.core.files import Damaged, exclusive
 from hatchel.core.spec import Count, added
 from hatchel.metrics.metric import Metric
 from hatchel.study.task import Result, Task, Workspace
@@ -46,6 +47,8 @@ class Trained(Task):
     """What is measured of samples, levels and layers; the same as of the means, if none is named."""
 
     def compute(self, workspace: Workspace) -> Result:
+        from hatchel.report.page import training_seconds
+
         run = self.trained(workspace)
         steps = self.times()
         measured = [self._measured(run, step) for step in steps]
@@ -57,7 +60,7 @@ class Trained(Task):
             details["history"] = [[s, matrices(found)] for s, found in zip(steps, measured, strict=True)]
         last = measured[-1]
         details |= {"matrices": matrices(last), "settings": last.settings, "training": training_curves(run)}
-        return Result(flat(last) | seen_by_critics(run), details)
+        return Result(flat(last) | seen_by_critics(run) | {"training_seconds": training_seconds(run)}, details)
 
     def check(self) -> None:
         if self.snapshots > self.run.steps:
@@ -70,7 +73,7 @@ class Trained(Task):
 
     def trained(self, workspace: Workspace) -> TrainedRun:
         """The run, from where an earlier attempt left it, with a checkpoint at each time that it is measured."""
-        from hatchel.training.checkpoint import checkpoint_of
+        from hatchel.training.checkpoint import checkpoint_of, intact
         from hatchel.training.run import train
 
         spec = self.run.with_fields(seed=self.seed, threads=workspace.threads)
@@ -81,15 +84,19 @@ class Trained(Task):
             # Two tasks may measure one run: the second waits, and finds it trained.
             with exclusive(folder.with_suffix(".lock")):
                 run = self._trained(train, spec, folder)
-            if all(checkpoint_of(folder, step).is_dir() for step in self.times()[:-1]):
-                break  # else it was trained for a task that did not ask for these: once more, in a folder of its own
+            if all(intact(checkpoint_of(folder, step)) for step in self.times()[:-1]):
+                break  # else trained for a task that did not ask for these, or damaged: once more, in its own folder
         return run
 
     def _trained(self, train: Any, spec: RunSpec, folder: Path) -> TrainedRun:
         from hatchel.training.loop import Stopped
 
         try:
-            return train(spec, out=folder, resume=True, progress=False)
+            try:
+                return train(spec, out=folder, resume=True, progress=False)
+            except Damaged as error:
+                print(f"hatchel: {error}; it is trained again from the start", file=sys.stderr)
+                return train(spec, out=folder, force=True, progress=False)
         except Stopped:
             raise  # saved, not failed
         except HatchelError as error:
@@ -111,7 +118,7 @@ class Trained(Task):
             return evaluate(run, which, items=self.items, seed=0, layers=self.layers, bootstrap=0)
         kept = StoredScores(run, items=self.items, seed=0, layers=self.layers)
         chosen = {name: self.metrics if name == "mean" else self.beside for name in kept.representations}
-        scores = {name: kept.measure(name, metrics, 0, strict=True) for name, metrics in chosen.items()}
+        scores = {name: kept.measure(name, ms, 0, strict=name == "mean") for name, ms in chosen.items()}
         return Evaluation(scores, kept.settings)
 
 

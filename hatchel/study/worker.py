@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import functools
 import os
 import signal
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import claimed, read_json, write_json
+from hatchel.core.files import Damaged, claimed, disk_problem, read_json, write_json
 from hatchel.core.spec import from_dict
 from hatchel.study.store import Store
 from hatchel.study.task import Task, Workspace
@@ -29,7 +28,7 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """How it went: `elsewhere` where another process is at the same task, `full` where the disk is."""
+    """How it went: `elsewhere` where another process is at the same task, `full` where nothing can be written."""
 
     digest: str
     status: Literal["done", "failed", "stopped", "elsewhere", "full"]
@@ -52,17 +51,18 @@ def perform(store: str, task: Mapping[str, Any], threads: int = 1, plugins: Sequ
             if status == "failed":
                 return Outcome(digest, "failed", kept.error(digest))
             return _attempt(kept, spec, threads)
-    except OSError as error:
-        if not _full(error):
+    except Exception as error:
+        reason = disk_problem(error)
+        if not reason:
             raise
-        return Outcome(digest, "full", f"{kept.folder}: no space left; free some and run the study again")
+        return Outcome(digest, "full", f"{kept.folder}: {reason}; free some space and run the study again")
 
 
 def _attempt(kept: Store, task: Task, threads: int) -> Outcome:
     """Compute the task, unless it has killed its worker too often."""
     digest = task.digest()
     note = kept.attempt(digest)
-    died = int(read_json(note)["died"]) + 1 if note.is_file() else 0
+    died = _deaths(note)
     if died >= CRASHES:
         message = f"its worker died {died} times while computing it: killed, or out of memory"
         kept.write_error(task, message)
@@ -76,6 +76,13 @@ def _attempt(kept: Store, task: Task, threads: int) -> Outcome:
         note.unlink(missing_ok=True)
 
 
+def _deaths(note: Path) -> int:
+    try:
+        return int(read_json(note)["died"]) + 1 if note.is_file() else 0
+    except Damaged:
+        return 1
+
+
 def _compute(kept: Store, task: Task, threads: int) -> Outcome:
     from hatchel.training.loop import Stopped
 
@@ -87,22 +94,12 @@ def _compute(kept: Store, task: Task, threads: int) -> Outcome:
     except Stopped as stopped:
         return Outcome(digest, "stopped", str(stopped))
     except Exception as error:
-        if _full(error):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+        if disk_problem(error):
+            raise
         message = str(error) if isinstance(error, HatchelError) else f"{type(error).__name__}: {error}"
         kept.write_error(task, message, traceback.format_exc())
         return Outcome(digest, "failed", message)
     return Outcome(digest, "done")
-
-
-def _full(error: BaseException | None) -> bool:
-    """Whether the disk was full; libraries pass that on in exceptions of their own."""
-    while error is not None:
-        numbered = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-        if numbered or os.strerror(errno.ENOSPC) in str(error):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 @contextlib.contextmanager

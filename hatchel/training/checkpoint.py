@@ -1,8 +1,12 @@
-"""Checkpoints: folders of safetensors and JSON, written whole or not at all, read without pickle."""
+"""Checkpoints: folders of safetensors and JSON, written whole or not at all, read without pickle.
+
+Each has the digests of its files in SHA256SUMS, and a copy of the run's config.json.
+"""
 
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import read_json, whole_folder, write_json
+from hatchel.core.files import Damaged, check_digest, listed, read_json, whole_folder, write_json
 from hatchel.core.spec import from_dict, to_dict
 from hatchel.core.version import __version__
 from hatchel.training.migration import migrated
@@ -57,7 +61,12 @@ class Description:
         path = folder / "config.json"
         if not path.is_file():
             raise HatchelError(f"{folder}: is not a run (it has no config.json); runs are made by `hatchel train`")
-        data = read_json(path)
+        try:
+            data = read_json(path)
+        except Damaged as error:
+            copies = [p for place in checkpoints(folder) if (p := place / path.name).is_file()]
+            way = f"; a copy of it is restored by: cp {copies[0]} {path}" if copies else ""
+            raise Damaged(f"{error}{way}") from None
         needed = {"format": int, "spec": dict, "shape": list, "n_data": int, "data": str}
         if not isinstance(data, dict) or not all(isinstance(data.get(k), kind) for k, kind in needed.items()):
             raise HatchelError(f"{path}: was not written by Hatchel, or is damaged; runs are made by `hatchel train`")
@@ -91,37 +100,51 @@ def save(
     meter: Mapping[str, Any] | None = None,
     windows: Mapping[str, Tensor] | None = None,
     keep: int = 2,
+    more: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write RUN/checkpoints/step-N after N steps; older ones beyond the last few are removed.
 
     `meter` is what has been summed up since the last event, for the one that comes after a resume, and `windows` are
-    the recent samples that its independent readings need.
+    the recent samples that its independent readings need; `more`: what else a resume needs, as JSON.
     """
     target = checkpoint_of(folder, step)
     if target.exists():
         return target
+    moments = {} if optimizer is None else _flat(optimizer)
+    for name, tensor in (*system.named_parameters(), *moments.items()):
+        if not bool(tensor.isfinite().all()):
+            raise HatchelError(
+                f"training diverged by step {step}: {name} is not finite, so it is not saved; {_last(folder)}. "
+                "Try a smaller optimizer.lr or a smaller weight"
+            )
     try:
-        with whole_folder(target) as draft:
+        with whole_folder(target, sums=True) as draft:
             weights = {k: v.detach().contiguous().cpu() for k, v in system.state_dict().items()}
             save_file(weights, str(draft / "model.safetensors"))
             if optimizer is not None:
-                save_file(_flat(optimizer), str(draft / "training.safetensors"))
+                save_file(moments, str(draft / "training.safetensors"))
             if windows:
                 save_file({k: v.contiguous().cpu() for k, v in windows.items()}, str(draft / WINDOWS))
-            write_json(draft / "state.json", {"format": FORMAT, "step": step, "meter": meter or {}})
+            if (folder / "config.json").is_file():
+                shutil.copyfile(folder / "config.json", draft / "config.json")
+            write_json(draft / "state.json", {"format": FORMAT, "step": step, "meter": meter or {}, **(more or {})})
     except (OSError, SafetensorError) as error:
-        kept = checkpoints(folder)
-        last = f"the last checkpoint is {kept[0]}" if kept else "there is no checkpoint yet"
-        raise HatchelError(f"{target}: cannot be written ({error}); {last}. Free space, then `--resume`") from None
+        raise HatchelError(
+            f"{target}: cannot be written ({error}); {_last(folder)}. Free space, then `--resume`"
+        ) from None
     for old in checkpoints(folder)[keep:]:
         shutil.rmtree(old, ignore_errors=True)
     return target
 
 
-def metered(folder: Path, step: int) -> dict[str, Any]:
-    """What the checkpoint of a step has of the meter; nothing in those written before there was one."""
-    found = read_json(checkpoint_of(folder, step) / "state.json").get("meter", {})
-    return cast(dict[str, Any], found)
+def _last(folder: Path) -> str:
+    kept = checkpoints(folder)
+    return f"the last checkpoint is {kept[0]}" if kept else "there is no checkpoint yet"
+
+
+def stored_state(folder: Path, step: int) -> dict[str, Any]:
+    """What the checkpoint of a step has beside tensors; those of 0.1 and 0.2 have less."""
+    return cast(dict[str, Any], read_json(checkpoint_of(folder, step) / "state.json"))
 
 
 def stored_windows(folder: Path, step: int) -> dict[str, Tensor]:
@@ -135,20 +158,50 @@ def restore(
 ) -> int:
     """Fill the system (and optimiser) from the newest checkpoint that can be read; the number of steps done.
 
-    `step`: from that after so many steps, and no other.
+    `step`: from that after so many steps, and no other. Damaged ones are named. To train on (with an optimiser) it is
+    0 where none can be read.
     """
     problems: list[str] = []
+    again = f"to train what is lost again: hatchel train {folder} --resume"
     for place in checkpoints(folder) if step is None else [checkpoint_of(folder, step)]:
         try:
-            return _restore(place, system, optimizer)
-        except HatchelError as error:
+            done = _restore(place, system, optimizer)
+        except Damaged as error:
             problems.append(str(error))
+            continue
+        if problems:
+            then = "training goes on from there" if optimizer else again
+            print(f"hatchel: {'; '.join(problems)}; {place.name} is read instead; {then}", file=sys.stderr)
+        return done
+    if problems and optimizer is None:
+        raise Damaged(f"{problems[0]}; no other checkpoint can be read; {again}")
     if problems:
-        raise HatchelError(problems[0])
+        print(f"hatchel: {'; '.join(problems)}; the training starts over", file=sys.stderr)
+        return 0
     raise HatchelError(f"{folder}: has no checkpoint yet; train it with `hatchel train` (add --force to start over)")
 
 
+def intact(place: Path) -> bool:
+    """Whether all files of a checkpoint are there and as they were written."""
+    try:
+        for name in {"model.safetensors", "state.json", *listed(place)}:
+            check_digest(place / name)
+    except Damaged:
+        return False
+    return True
+
+
+def remove_after(folder: Path, step: int) -> None:
+    """Remove the checkpoints of later steps: those that `restore` could not read."""
+    for place in checkpoints(folder):
+        if place.name > f"step-{step:09d}":
+            shutil.rmtree(place)
+
+
 def _restore(place: Path, system: nn.Module, optimizer: torch.optim.Optimizer | None) -> int:
+    windows = place / WINDOWS
+    if optimizer is not None and (windows.is_file() or WINDOWS in listed(place)):
+        check_digest(windows)
     step = int(_guarded(place / "state.json", read_json)["step"])
     weights: dict[str, Tensor] = _guarded(place / "model.safetensors", lambda p: load_file(str(p)))
     moments: dict[str, Tensor] = (
@@ -168,9 +221,10 @@ def _restore(place: Path, system: nn.Module, optimizer: torch.optim.Optimizer | 
 
 def _guarded(path: Path, read: Callable[[Path], Any]) -> Any:
     try:
+        check_digest(path)
         return read(path)
     except (SafetensorError, OSError, ValueError, KeyError) as error:
-        raise HatchelError(f"{path}: is damaged or missing ({error}); an older checkpoint was looked for") from None
+        raise Damaged(f"{path}: is damaged or missing ({error})") from None
 
 
 def _flat(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

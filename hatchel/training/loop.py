@@ -8,9 +8,9 @@ import signal
 import statistics
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 import torch.distributed as dist
@@ -24,12 +24,23 @@ from hatchel.core.progress import TrainingBar
 from hatchel.data.dataset import Dataset
 from hatchel.objective.independent import blind_critics
 from hatchel.objective.objective import Loss
-from hatchel.training.checkpoint import Description, checkpoints, metered, restore, save, stored_windows
-from hatchel.training.events import Events, read_events
+from hatchel.training.callbacks import Watch, tell
+from hatchel.training.checkpoint import (
+    Description,
+    checkpoints,
+    remove_after,
+    restore,
+    save,
+    stored_state,
+    stored_windows,
+)
+from hatchel.training.events import Events, Windows, read_events
 from hatchel.training.model import System
 from hatchel.training.order import Batches
 from hatchel.training.spec import Adam, Constant, CriticAdam, RunSpec
-from hatchel.training.windows import Windows
+
+if TYPE_CHECKING:
+    from hatchel.training.run import TrainedRun
 
 DIVERGED = 1e9
 """Nats per item: no image set comes near it, and float32 has lost the units digit of the terms by then."""
@@ -37,6 +48,8 @@ DIVERGED = 1e9
 
 class Stopped(HatchelError):
     """A run that was asked to stop and saved itself."""
+
+    exit_code = 130
 
 
 def choose_device(name: str) -> torch.device:
@@ -90,8 +103,13 @@ def fit(
     folder: Path,
     resume: bool,
     progress: bool,
-) -> None:
-    """Train `system` in place on these batches, up to the spec's steps."""
+    view: Callable[[int], TrainedRun],
+    callbacks: Sequence[object] = (),
+) -> int:
+    """Train `system` in place on these batches, up to the spec's steps or its `stop`; the steps done.
+
+    `view`: the run as it is after so many steps, for callbacks.
+    """
     spec = description.spec
     device = choose_device(spec.device)
     if device.type == "cpu":
@@ -101,20 +119,46 @@ def fit(
     system.to(device=device, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
     optimizer = make_optimizer(system, spec, device)
     start = restore(folder, system, optimizer) if resume and checkpoints(folder) else 0
-    step_of = _stepper(system, spec, device, batches, optimizer)
+    before = stored_state(folder, start) if start else {}
+    scaler = torch.amp.GradScaler(device.type, enabled=spec.precision == "float16")
+    scaler.load_state_dict(before.get("scaler") or scaler.state_dict())
+    step_of = _stepper(system, spec, device, batches, optimizer, scaler)
     first = distributed.rank() == 0
-    events = Events(folder, start, spec.tensorboard) if first else None
-    meter = _Meter(metered(folder, start) if start else {})
+    place = {"device": device.type, "threads": torch.get_num_threads(), "processes": distributed.world()}
+    if first and resume:
+        remove_after(folder, start)
+        _say_what_changed(folder, before.get("place") or place, place)
+    events = Events(folder, start) if first else None
+    told = callbacks if first else ()
+    metered = before.get("meter", {})
+    meter, watch = _Meter(metered), Watch(spec.stop, metered.get("stop", {}))
     windows = Windows(system.objective.independent, stored_windows(folder, start) if start else {})
+
+    @contextlib.contextmanager
+    def aside() -> Generator[None]:
+        """What is done with the model between two steps, in time that is not training's."""
+        began = time.perf_counter()
+        yield
+        system.train()
+        meter.skip(time.perf_counter() - began)
+
+    done = start
     try:
+        with aside():
+            tell(told, "on_start", view(start), start)
         with TrainingBar(spec.name, start, spec.steps, spec.batch_size, progress and first) as bar, _signals() as stop:
             for step in range(start, spec.steps):
                 loss = step_of(step)
                 meter.add(loss)
+                watch.add(loss)
                 if first:
                     windows.add(loss.samples)
                 done = step + 1
-                due = done % spec.log_every == 0 or done == spec.steps
+                ends = done == spec.steps
+                if watch.due(done):
+                    with aside():
+                        ends |= watch.enough(view(done))
+                due = done % spec.log_every == 0 or ends
                 if due or device.type == "cpu":
                     # Reading a value makes a GPU wait, so there only when something is written anyway.
                     _guard(step, loss, folder)
@@ -124,23 +168,45 @@ def fit(
                         values["lr"] = optimizer.param_groups[0]["lr"]
                     bar.update(done, {k.removeprefix("term/"): v for k, v in values.items() if k.startswith("term/")})
                     if events is not None:
-                        events.write(done, values | windows.read())
+                        values |= windows.read() | watch.read()
+                        events.write(done, values)
+                        with aside():
+                            tell(told, "on_step", done, values)
                 elif done % 10 == 0:
                     bar.advance_to(done)
-                if first and (done % spec.checkpoint_every == 0 or done == spec.steps or stop()):
-                    state = meter.state(), windows.state()
-                    save(folder, done, system, optimizer, *state, spec.keep_checkpoints)
-                if stop() and done < spec.steps:
+                if first and (done % spec.checkpoint_every == 0 or ends or stop()):
+                    state = meter.state() | watch.state(), windows.state()
+                    more = {"scaler": scaler.state_dict(), "place": place}
+                    save(folder, done, system, optimizer, *state, spec.keep_checkpoints, more)
+                    with aside():
+                        tell(told, "on_checkpoint", view(done), done)
+                if ends:
+                    break
+                if stop():
                     raise Stopped(f"stopped at step {done}, saved; go on with: hatchel train {folder} --resume")
     finally:
         if events is not None:
             events.close()
+        tell(told, "on_end")
     if first and progress and (blind := blind_critics(read_events(folder))):
         print(f"{spec.name}: {'; '.join(blind)}", file=sys.stderr)
+    return done
+
+
+def _say_what_changed(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Sums in another order are rounded otherwise."""
+    other = [f"{name} {before[name]} before, {now[name]} now" for name in now if before.get(name) != now[name]]
+    if other:
+        print(f"hatchel: {folder}: {', '.join(other)}: results may differ in the last digits", file=sys.stderr)
 
 
 def _stepper(
-    system: System, spec: RunSpec, device: torch.device, batches: Batches, optimizer: torch.optim.Adam
+    system: System,
+    spec: RunSpec,
+    device: torch.device,
+    batches: Batches,
+    optimizer: torch.optim.Adam,
+    scaler: torch.amp.GradScaler,
 ) -> Callable[[int], Loss]:
     """step -> loss, having updated the weights."""
     read = batches.data.reader(str(device))
@@ -148,7 +214,6 @@ def _stepper(
         system.model.encoder.compile()
         system.model.decoder.compile()
     module = DistributedDataParallel(system) if distributed.world() > 1 else system
-    scaler = torch.amp.GradScaler(device.type, enabled=spec.precision == "float16")
     dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[spec.precision]
 
     def update() -> None:
@@ -191,7 +256,8 @@ def faster_precision(spec: RunSpec, data: Dataset) -> Literal["float32", "bfloat
         system = own.build(data.shape)
         system.to(device=device, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
         batches = Batches(own, data, torch.arange(len(data)), system.objective.needs)
-        steps[precision] = _stepper(system, own, device, batches, make_optimizer(system, own, device))
+        scaler = torch.amp.GradScaler(device.type, enabled=False)
+        steps[precision] = _stepper(system, own, device, batches, make_optimizer(system, own, device), scaler)
     times: dict[str, list[float]] = {precision: [] for precision in steps}
     for number in range(8):
         for precision, step_of in steps.items():
@@ -218,6 +284,10 @@ class _Meter:
         sums = {name: float(total) for name, total in self._sums.items()}
         counts = {"count": self._count, "counts": self._counts}
         return {"sums": sums, **counts, "seconds": time.perf_counter() - self._since} if sums else {}
+
+    def skip(self, seconds: float) -> None:
+        """Time that was not training's."""
+        self._since += seconds
 
     def add(self, loss: Loss) -> None:
         parts = {"loss": loss.objective}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,15 +16,18 @@ from torch import Tensor
 
 from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import writable_folder
+from hatchel.core.files import LOCK, sole_writer, unfinished, writable_folder
 from hatchel.core.spec import from_dict, updated
 from hatchel.core.streams import generator
-from hatchel.data.array import Memory, from_array
+from hatchel.data.array import as_numbers
 from hatchel.data.dataset import Dataset
+from hatchel.data.held import Memory, dataset_of
 from hatchel.data.source import Source
+from hatchel.data.table import TableColumn, encoded_rows, rescaled
 from hatchel.latents.likelihoods import Columns
 from hatchel.latents.posterior import Posterior
-from hatchel.training.checkpoint import Description, checkpoints, restore
+from hatchel.training.callbacks import Tracker, checked, ended_early
+from hatchel.training.checkpoint import Description, checkpoints, intact, restore, stored_state
 from hatchel.training.loop import choose_device, faster_precision, fit, processes
 from hatchel.training.model import Model
 from hatchel.training.order import Batches
@@ -46,17 +51,22 @@ class TrainedRun:
         self._data: Dataset | None = None
 
     @classmethod
-    def load(
-        cls, folder: str | Path, device: str = "cpu", *, step: int | None = None, data: Dataset | None = None
-    ) -> Self:
-        """The run in a folder, from its newest readable checkpoint, or from that of a step; `data`, if loaded."""
+    def load(cls, folder: str | Path, device: str = "cpu", *, step: int | None = None, data: Any = None) -> Self:
+        """The run in a folder, from its newest readable checkpoint, or from that of a step.
+
+        `data`: where its data are now (a path), or the data themselves if they were given from Python; or other data of
+        the same form to look at it with, which is said on stderr.
+        """
         place = Path(folder)
         description = Description.read(place)
         system = description.spec.build(description.shape)
         steps = restore(place, system, step=step)
         system.to(device=choose_device(device), memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
         run = cls(place, description, system.model, steps)
-        run._data = data
+        if isinstance(data, str | Path):
+            data = run.spec.data.moved(data)
+        if data is not None:
+            run._data = run._checked(data.load() if isinstance(data, Source) else dataset_of(data))
         return run
 
     @property
@@ -68,8 +78,28 @@ class TrainedRun:
     def data(self) -> Dataset:
         """The data it was trained on, loaded when first needed."""
         if self._data is None:
-            self._data = self.spec.data.load()
+            present(self.spec.data, self.folder)
+            self._data = self._checked(self.spec.data.load())
         return self._data
+
+    def _checked(self, data: Dataset) -> Dataset:
+        """Data that this run can read; others than it was trained on are announced."""
+        if len(self.shape) == 1 and self.columns and data.columns:
+            data = rescaled(data, self.columns)
+        if data.shape != self.shape:
+            raise HatchelError(
+                f"{self.folder}: was trained on items of shape {self.shape}, those of {data.name} have {data.shape}; "
+                "give data of that shape"
+            )
+        if data.fingerprint != self.description.fingerprint:
+            print(f"hatchel: {self.folder}: {data.name} is not the data it was trained on", file=sys.stderr)
+        return data
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """Of a table: what the values of a row stand for; empty for images."""
+        likelihood = self.spec.likelihood
+        return likelihood.columns if isinstance(likelihood, Columns) else ()
 
     @property
     def levels(self) -> int:
@@ -111,6 +141,10 @@ class TrainedRun:
             z, x = self.model.generate(n, generator(seed, "prior"), self.steps, level)
         return z.cpu().numpy(), self._in_data_units(x)
 
+    def in_units(self, rows: NDArray[Any]) -> Floats:
+        """Rows of the data set, which are scaled, in the table's own units."""
+        return self._in_data_units(torch.from_numpy(np.asarray(rows)).to(self._device))
+
     def _in_data_units(self, out: Tensor) -> Floats:
         if out.ndim == 4:
             return out.permute(0, 2, 3, 1).cpu().numpy()
@@ -129,8 +163,7 @@ class TrainedRun:
     @property
     def _units(self) -> tuple[Tensor, Tensor]:
         """What was subtracted from each value of a row, and what it was divided by: (F,) each."""
-        likelihood = self.spec.likelihood
-        columns = likelihood.columns if isinstance(likelihood, Columns) else ()
+        columns = self.columns
         centre = [c.mean for c in columns for _ in range(c.width)] or [0.0] * self.shape[0]
         scale = [c.scale for c in columns for _ in range(c.width)] or [1.0] * self.shape[0]
         numbers = torch.tensor([centre, scale], dtype=torch.float64, device=self._device)
@@ -142,10 +175,12 @@ class TrainedRun:
 
     def batches(self, images: Any) -> Iterator[Tensor]:
         """Checked and scaled as in training, a chunk at a time."""
-        x: NDArray[Any] = np.asarray(images)
+        x = encoded_rows(images, self.columns) if hasattr(images, "iloc") else as_numbers(images)
         if len(self.shape) == 3 and x.ndim == 3:
             x = x[..., None]
         wanted = (*self.shape[1:], self.shape[0])
+        if len(wanted) == 3 and x.shape[1:] == self.shape != wanted:
+            x = x.transpose(0, 2, 3, 1)
         if x.ndim == 0 or x.shape[1:] != wanted:
             shape = ", ".join(map(str, ("n", *wanted)))
             raise HatchelError(f"images: expected an array of shape ({shape}), got {np.shape(images)}")
@@ -173,24 +208,28 @@ class TrainedRun:
 def train(
     spec: RunSpec,
     *,
-    data: str | Path | Source | Dataset | NDArray[Any] | None = None,
+    data: Any = None,
     out: str | Path | None = None,
     resume: bool = False,
     force: bool = False,
     progress: bool = True,
+    callbacks: Sequence[object] = (),
     **fields: Any,
 ) -> TrainedRun:
     """Train what a spec describes; other fields of the spec can be given by name: `steps=1000, seed=1`.
 
-    `data`: a name, a path, a Source, a Dataset, or an array of images (n, H, W, C) or rows (n, F).
+    `data`: a name, a path, a Source, or what `hatchel.data.held.dataset_of` reads: an array, a DataFrame, ...
     `out`: the run's folder, by default runs/NAME-DIGEST. A finished run with the same spec is loaded, not trained again
     (`force` starts over); an unfinished one is continued with `resume`.
+    `callbacks` are told of the run while it trains: see `hatchel.training.callbacks.Callback`.
     """
-    held = from_array(data) if isinstance(data, np.ndarray) else data if isinstance(data, Dataset) else None
-    if held is not None:
-        spec = spec.with_fields(data=Memory(held.fingerprint))
-    elif data is not None:
+    told = checked(callbacks)
+    held: Dataset | None = None
+    if isinstance(data, str | Path | Source):
         spec = spec.with_fields(data=data if isinstance(data, Source) else from_dict(Source, str(data), "data"))
+    elif data is not None:
+        held = dataset_of(data)
+        spec = spec.with_fields(data=Memory(held.fingerprint))
     spec = updated(spec, fields) if fields else spec
     loaded = held or spec.data.load()
     spec = spec.fit_to(loaded)
@@ -200,53 +239,118 @@ def train(
         spec = spec.with_fields(precision=chosen)
     folder = Path(out) if out is not None else Path("runs") / f"{spec.name}-{spec.digest()}"
     with processes(choose_device(spec.device)):
-        return _train(spec, loaded, folder, resume, force, progress)
+        return _train(spec, loaded, folder, resume, force, progress, told)
 
 
-def resume_run(folder: str | Path, *, progress: bool = True, changes: dict[str, Any] | None = None) -> TrainedRun:
-    """Continue the run in a folder from its last checkpoint; `changes` may raise `steps`, which starts no new run."""
-    description = Description.read(Path(folder))
-    spec = updated(description.spec, changes or {})
-    return train(spec, out=folder, resume=True, progress=progress)
+def resume_run(
+    folder: str | Path,
+    *,
+    data: Any = None,
+    progress: bool = True,
+    changes: dict[str, Any] | None = None,
+    callbacks: Sequence[object] = (),
+) -> TrainedRun:
+    """Continue the run in a folder from its last checkpoint; `changes` may raise `steps`, which starts no new run.
+
+    `data`: the same data, where they are now.
+    """
+    spec = Description.read(Path(folder)).spec
+    if isinstance(data, str | Path):
+        data = spec.data.moved(data)
+    if data is None:
+        present(spec.data, Path(folder))
+    spec = updated(spec, changes or {})
+    return train(spec, data=data, out=folder, resume=True, progress=progress, callbacks=callbacks)
 
 
-def _train(spec: RunSpec, data: Dataset, folder: Path, resume: bool, force: bool, progress: bool) -> TrainedRun:
+def present(data: Source, folder: Path) -> None:
+    """Refuse a run whose data have moved, with what to do."""
+    path = getattr(data, "path", "")
+    if path and not Path(path).expanduser().exists():
+        raise HatchelError(
+            f"{folder}: its data are no longer at {path}; name their new place with --data, or in Python "
+            "hatchel.load(folder, data=path)"
+        )
+
+
+def _train(
+    spec: RunSpec,
+    data: Dataset,
+    folder: Path,
+    resume: bool,
+    force: bool,
+    progress: bool,
+    callbacks: Sequence[object],
+) -> TrainedRun:
     items = data.split(spec.seed, spec.test_share)[0] if spec.test_share else np.arange(len(data))
+    spec = spec.with_fields(data=spec.data.absolute())
     description = Description(spec, data.shape, len(items), data.fingerprint)
     # Before anything is written: a spec that does not fit is refused here.
     system = spec.build(data.shape)
     batches = Batches(spec, data, torch.from_numpy(items), system.objective.needs)
+    if refusal := spec.stop.refusal(spec, data) if spec.stop else "":
+        raise HatchelError(refusal)
     done = existing_run(folder, description, resume, force)
     distributed.wait()  # or a slow process finds what the first has already written, and refuses it
     if done is not None:
+        done._data = data  # pyright: ignore[reportPrivateUsage]
         return done
-    if distributed.rank() == 0:
+    trackers = (*spec.track, *([from_dict(Tracker, "tensorboard")] if spec.tensorboard else []))
+    told = [*callbacks, *(tracker.open() for tracker in dict.fromkeys(trackers))]
+
+    def view(steps: int) -> TrainedRun:
+        run = TrainedRun(folder, description, system.model, steps)
+        run._data = data  # pyright: ignore[reportPrivateUsage]
+        return run
+
+    first = distributed.rank() == 0
+    if first:
         writable_folder(folder)
-        if force:
-            shutil.rmtree(folder / "checkpoints", ignore_errors=True)
-        description.write(folder)
-    fit(system, description, batches, folder, resume and not force, progress)
-    run = TrainedRun(folder, description, system.model, spec.steps)
-    run._data = data  # pyright: ignore[reportPrivateUsage]
-    return run
+    with sole_writer(folder) if first else contextlib.nullcontext():
+        if first:
+            if not (resume or force) and checkpoints(folder):
+                raise HatchelError(f"{folder}: another process has just trained into it; add --resume or --force")
+            if force:
+                shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+            description.write(folder)
+            if progress:
+                print(f"{spec.name} on {data.name}: {announcement(spec, data, system.model)}", file=sys.stderr)
+        return view(fit(system, description, batches, folder, resume and not force, progress, view, told))
+
+
+def announcement(spec: RunSpec, data: Dataset, model: Model) -> str:
+    """What is about to be trained on what, so that nobody wonders which network was chosen."""
+    channels, *size = data.shape
+    what = f"images of {size[0]}x{size[1]}, {channels} channel{'s' * (channels > 1)}"
+    what = what if size else f"rows of {len(data.columns) or channels} columns"
+    nets = " and ".join(part.kind for part in (spec.encoder, spec.decoder) if part)
+    numbers = sum(p.numel() for p in model.parameters())
+    return f"{len(data):,} {what}; {nets}, {numbers:,} parameters, {spec.latent.width} latents"
 
 
 def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -> TrainedRun | None:
     """The finished run in a folder, if there is one; a foreign or unfinished one is refused."""
-    if force or not folder.exists() or not any(folder.iterdir()):
+    if force or not folder.exists() or all(p.name == LOCK or unfinished(p) for p in folder.iterdir()):
         return None
     found = Description.read(folder)
     if found.fingerprint != wanted.fingerprint:
         raise HatchelError(f"{folder}: was trained on other data; choose another folder with --out, or --force")
-    same: Callable[[RunSpec], str] = lambda s: s.with_fields(steps=1).digest()  # noqa: E731
+    # The same data may have moved: what they are is compared above.
+    same: Callable[[RunSpec], str] = lambda s: s.with_fields(steps=1, data=Memory()).digest()  # noqa: E731
     if same(found.spec) != same(wanted.spec):
         raise HatchelError(
             f"{folder}: holds a run with another configuration; choose another --out, or --force "
             f"(to train that run further: hatchel train {folder} --resume steps=...)"
         )
     steps = int(checkpoints(folder)[0].name.removeprefix("step-")) if checkpoints(folder) else 0
-    if steps >= wanted.spec.steps:
-        return TrainedRun.load(folder, wanted.spec.device)
+    early = bool(steps) and ended_early(stored_state(folder, steps).get("meter", {}), wanted.spec.stop)
+    if steps >= wanted.spec.steps or early:
+        if resume and not intact(checkpoints(folder)[0]):
+            return None  # the end is trained again
+        run = TrainedRun.load(folder, wanted.spec.device)
+        steps = run.steps
+        if steps >= wanted.spec.steps or early:
+            return run
     if not resume:
         raise HatchelError(
             f"{folder}: holds an unfinished run ({steps} of {wanted.spec.steps} steps); "

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import torch
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.memory import fitting_parameters
 from hatchel.core.spec import Count, NonNegative, Positive, Share, Spec, added, in_steps, local
 from hatchel.data.dataset import Dataset
 from hatchel.data.source import Source
@@ -24,6 +26,7 @@ from hatchel.nets.part import Decoder, Encoder, Shape, feature_shapes
 from hatchel.objective.objective import Objective, Weighted, formula
 from hatchel.objective.terms.elbo import Reconstruction
 from hatchel.objective.weights import climb
+from hatchel.training.callbacks import Stop, Tracker
 from hatchel.training.model import Model, System
 
 
@@ -150,7 +153,7 @@ class RunSpec(Spec):
     """Updates of the model."""
     batch_size: Count = 64
     """Of all processes together."""
-    seed: int = 0
+    seed: Annotated[int, Ge(-(2**63)), Le(2**63 - 1)] = 0
     """Of the initial weights, the order of the data, and all noise."""
     test_share: Share = 0.0
     """The share of the data that is kept out of training."""
@@ -166,6 +169,8 @@ class RunSpec(Spec):
     """`64px` (ours): below 64 pixels the reconstruction enters the loss times (64 / size)^2, so that the weights of
     papers that train at 64 pixels mean what they mean there; `printed`: as it is, with weights (64 / size)^2 as strong.
     """
+    stop: Stop | None = added(default=None)
+    """When to end before the last step: `plateau` of the loss, or of a `metric`; left out: never."""
     precision: Literal["float32", "bfloat16", "float16", "auto"] = "float32"
     """Of the forward pass (automatic mixed precision); auto times a few steps of float32 and bfloat16, and the run is
     what it chose."""
@@ -181,16 +186,25 @@ class RunSpec(Spec):
     """Steps between two checkpoints."""
     keep_checkpoints: Annotated[int, Ge(2)] = local(default=2)
     """How many of them stay; two, so that a damaged newest one costs little; more, to see information over training."""
+    track: tuple[Tracker, ...] = local(default=())
+    """Programs that show the run while it trains: tensorboard, wandb, mlflow."""
     tensorboard: bool = local(default=False)
-    """Also write TensorBoard files (needs the `track` extra)."""
+    """The same as track=tensorboard, as it was called once."""
     name: str = local(default="custom")
     """What the run is called in tables: the method's name."""
+    typed: str = dataclasses.field(default="", compare=False, metadata={"identity": False})
+    """What was set, as it was typed: `beta=4 latent.dim=16`."""
 
     def check(self) -> None:
         if not self.objective:
             raise HatchelError("objective: has no terms; start from a method (`hatchel list methods`)")
         if self.test_share >= 1:
             raise HatchelError("test_share: must be below 1, or nothing is left to train on")
+
+    @property
+    def title(self) -> str:
+        """The method and what was set: `beta_vae beta=4`."""
+        return f"{self.name} {self.typed}".strip()
 
     def formula(self) -> str:
         """The objective as one writes it down."""
@@ -219,7 +233,7 @@ class RunSpec(Spec):
         """Model and objective with their initial weights, which depend on the spec's seed alone."""
         if self.encoder is None or self.decoder is None or self.likelihood is None:
             raise HatchelError("the spec leaves parts open: choose them with spec.fit_to(data) first")
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), fitting_parameters():
             torch.manual_seed(self.seed)
             model = Model(self.encoder, self.latent, self.decoder, self.likelihood, shape)
             features = feature_shapes(model.encoder, shape)

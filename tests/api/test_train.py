@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 
 import hatchel
+from hatchel import HatchelError
 from hatchel.methods.vae import BetaVAE
 
 SMALL = {"batch_size": 16, "steps": 3, "progress": False, "latent.dim": 3}
+FEW = {"batch_size": 16, "steps": 4, "log_every": 2, "progress": False}
 
 
 def test_a_method_by_name_with_its_parameters_and_fields_of_the_run(tmp_path: Path) -> None:
@@ -54,3 +58,87 @@ def test_evaluate_takes_a_run_its_folder_or_arrays(tmp_path: Path) -> None:
 def test_report(tmp_path: Path) -> None:
     run = hatchel.train("vae", data="xy_squares", out=tmp_path, **SMALL)
     assert run.report(tmp_path / "page.html").read_text().startswith("<!")
+
+
+def test_what_to_train_on_is_asked_for_with_an_example_that_works() -> None:
+    with pytest.raises(HatchelError, match=r'say what to train on: hatchel\.train\("beta_vae", data="dsprites"\)'):
+        hatchel.train("beta_vae")
+
+
+def test_channels_first_is_the_same_as_channels_last(tmp_path: Path) -> None:
+    last = np.random.default_rng(0).integers(0, 256, (40, 18, 20, 3), dtype=np.uint8)
+    first = torch.from_numpy(last).permute(0, 3, 1, 2)
+    runs = [
+        hatchel.train("beta_vae", data=data, beta=2, out=tmp_path / str(i), latent__dim=3, **FEW)
+        for i, data in enumerate((last, first))
+    ]
+    assert runs[0].spec == runs[1].spec
+    assert runs[0].spec.objective["kl"].weight.value == 2
+    assert runs[0].spec.encoder.kind == "conv"
+    np.testing.assert_array_equal(runs[0].encode(last), runs[1].encode(first))
+
+
+def test_a_run_on_an_array_is_loaded_with_the_array(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    x, y = np.random.default_rng(0).random((60, 4)), np.arange(60) % 3
+    made = hatchel.train("vae", data=(x, y), out=tmp_path, **FEW)
+    with pytest.raises(HatchelError, match=r"pass them again: hatchel\.load\(folder, data=x\)"):
+        hatchel.evaluate(tmp_path, ["mig"])
+    loaded = hatchel.load(tmp_path, data=(x, y))
+    assert capsys.readouterr().err == ""
+    assert float(loaded.evaluate(["mig"], bootstrap=0)["mig"]) == float(made.evaluate(["mig"], bootstrap=0)["mig"])
+    # The same rows in the same order are scaled as in training, whatever else is beside them.
+    more = hatchel.Run.load(tmp_path, data=np.concatenate([x, x * 100]))
+    assert "array is not the data it was trained on" in capsys.readouterr().err
+    np.testing.assert_allclose(more.data.items(range(60)), made.data.items(range(60)), atol=1e-4)
+    with pytest.raises(HatchelError, match=r"trained on items of shape \(4,\), those of array have \(1, 18, 20\)"):
+        hatchel.load(tmp_path, data=np.zeros((5, 18, 20)))
+
+
+def test_a_run_shows_itself(tmp_path: Path) -> None:
+    run = hatchel.train("vae", data="xy_squares", out=tmp_path, **FEW)
+    assert "run.evaluate()" in run._repr_html_()
+    found = run.evaluate("mig,gaussian_tc", items=64, bootstrap=0)
+    card = run._repr_html_()
+    assert f"mig <b>{float(found['mig']):.3f}</b>" in card
+    assert "data:image/png;base64," in card
+
+    with pytest.raises(KeyError, match="representations mean, sample and the scores mig, gaussian_tc"):
+        found["nothing"]
+    table = found.to_pandas()
+    assert table.loc[("mean", "mig"), "value"] == float(found["mig"])
+    assert list(run.history.index) == [2, 4]
+    assert run.history.loss.iloc[-1] == pytest.approx(
+        run.history["term/rec"].iloc[-1] + run.history["term/kl"].iloc[-1]
+    )
+    moved = run.traverse(3)
+    assert moved.values.shape == (3, 11, 64, 64, 1)
+    assert moved._repr_png_().startswith(b"\x89PNG")
+    assert moved.save(tmp_path / "t.svg").read_text().startswith("<?xml")
+    codes, images = run.sample(5)
+    np.testing.assert_array_equal(images, run.decode(codes))
+    assert run.sample(5)._repr_html_().count("<img") == 1
+    both = run.reconstruct().values
+    np.testing.assert_array_equal(both[1], np.rint(run.reconstruct(both[0]) * 255))
+
+
+def test_a_table_shows_its_columns(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"size": rng.normal(50, 9, 80), "city": rng.choice(["A", "B", "C"], 80), "new": rng.random(80) > 0.5}
+    )
+    run = hatchel.train("vae", data=table, out=tmp_path, **FEW)
+    back = run.reconstruct(table)
+    assert list(back.columns) == ["size", "city", "new"]
+    assert set(back["city"]) <= {"A", "B", "C"}
+    rows = run.decode(run.encode(table))
+    np.testing.assert_allclose(back["size"], rows[:, 0], rtol=1e-6)
+    np.testing.assert_array_equal(back["city"], np.array(["A", "B", "C"])[rows[:, 1:4].argmax(1)])
+    moved, shown = run.traverse(2), run.reconstruct()
+    assert moved.values.shape == (2, 11, 5)
+    np.testing.assert_allclose(np.sort(shown.values[0][:, 0]), np.sort(table["size"]), rtol=1e-5)
+    explained = 1 - ((shown.values[0] - shown.values[1])[:, 0] ** 2).sum() / (80 * table["size"].var(ddof=0))
+    assert f"size   R² {explained:.2f}" in {axes.get_title(loc="left") for axes in shown.figure.axes}
+    assert list(run.sample(3).to_pandas().columns) == ["size", "city", "new"]
+    page = run.report().read_text()
+    assert "3 columns: 1 of numbers, 1 of 0 or 1, 1 of categories" in page
+    assert "Each column through the mean code and back" in page

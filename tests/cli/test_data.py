@@ -96,7 +96,7 @@ def test_get(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_mistakes(folder: Path) -> None:
-    with pytest.raises(HatchelError, match="write key=value"):
+    with pytest.raises(HatchelError, match="expected key=value"):
         run("show", "xy_squares", "16")
     with pytest.raises(HatchelError, match="unknown dataset 'nothing'"):
         run("show", "nothing")

@@ -10,6 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from hatchel.cli.main import app
 from hatchel.cli.runs import evaluate
 from hatchel.data.xy_squares import XYSquares
 from hatchel.evaluation.evaluation import Evaluation
@@ -43,7 +44,7 @@ def called(*arguments: object) -> str:
 def test_every_command_shows_the_same_numbers_and_only_the_first_measures(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = "mig,sap,dci,factor_vae_score,gaussian_tc,elbo_terms,disintegration"
+    names = "mig,sap,dci,factor_vae_score,gaussian_tc,elbo_terms,disintegration,reconstruction"
     printed = json.loads(called(folder, "--metrics", names, "--json"))
     run = TrainedRun.load(folder)
 
@@ -55,6 +56,7 @@ def test_every_command_shows_the_same_numbers_and_only_the_first_measures(
     found = analyse(run)
     html = page(found)
     text = card(run)
+    assert "Of the posterior means of 64 items, after 20 steps, seed 0, on the items it was trained on." in text
     for line in HEADLINES:
         representation, metric = OF.get(line.key, ("mean", line.key))
         stored = printed[representation]["scores"][metric]
@@ -82,3 +84,25 @@ def test_it_says_where_the_scores_are(folder: Path) -> None:
     output = called(folder, "--metrics", "mig", "--bootstrap", "0")
     assert output.strip().splitlines()[-1] == f"Stored in {folder / 'evaluation.json'}"
     assert "mig" in Evaluation.load(folder)["mean"]
+
+
+def test_a_collapsed_model_is_announced_everywhere(tmp_path: Path) -> None:
+    said = "0 of 3 dimensions active: train longer or lower beta"
+    lines = [
+        "train",
+        "vae",
+        "data=xy_squares",
+        "data.size=16",
+        "data.places=4",
+        "batch_size=16",
+        "steps=1",
+        "latent.dim=3",
+    ]
+    told = CliRunner().invoke(app, [*lines, "optimizer.lr=1e-9", "-q", "--out", str(tmp_path / "run")])
+    assert told.stderr.strip().endswith(said)
+    assert said in called(tmp_path / "run", "--bootstrap", 0)
+    assert called(tmp_path / "run", "--bootstrap", 0, "--metrics", "mig").splitlines()[1] == said
+    run = TrainedRun.load(tmp_path / "run")
+    assert f"**{said}.**" in card(run)
+    assert "Not measured: clustering: needs a discrete latent" in card(run)
+    assert said in page(analyse(run, bootstrap=0))

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from hatchel.cli.runs import explore
 from hatchel.core.errors import HatchelError
+from hatchel.core.files import read_json
 from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import Diagonal
 from hatchel.methods.resolve import resolve
@@ -58,7 +59,7 @@ def test_what_is_not_a_run(app: typer.Typer, tmp_path: Path, folder: Path) -> No
 
     assert "is not a run" in refused(str(tmp_path))
     assert "is not a run" in refused(str(folder), str(tmp_path))
-    config = json.loads((folder / "config.json").read_text())
+    config = read_json(folder / "config.json")
     place = tmp_path / "run"
     place.mkdir()
     (place / "config.json").write_text(json.dumps(config | {"format": 99}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import signal
 import subprocess
 import sys
@@ -10,12 +11,19 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 from typer.testing import CliRunner
 
 from hatchel.cli.listing import FAMILIES
 from hatchel.cli.main import app
+from hatchel.cli.options import kinds
 from hatchel.core.errors import HatchelError
+from hatchel.core.files import read_json
+from hatchel.core.version import __version__
+from hatchel.data.source import Source
+from hatchel.methods.method import Method
+from hatchel.training.callbacks import Tracker
 from hatchel.training.run import TrainedRun
 
 SMALL = ["data=xy_squares", "batch_size=16", "steps=4", "log_every=2"]
@@ -40,7 +48,7 @@ def test_train_evaluate_and_resume(tmp_path: Path) -> None:
     scores = json.loads(text)
     assert set(scores) == {"version", "settings", "mean", "sample"}
     assert 0 <= scores["mean"]["scores"]["mig"]["value"] <= 1
-    assert json.loads((tmp_path / "run" / "evaluation.json").read_text()) == scores
+    assert read_json(tmp_path / "run" / "evaluation.json") == scores
 
 
 def test_layers_are_scored(tmp_path: Path) -> None:
@@ -123,7 +131,7 @@ def test_interrupting_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
-    assert process.returncode == 2
+    assert process.returncode == 130
     assert "saved; go on with: hatchel train" in error
     stopped = TrainedRun.load(out).steps
     hatchel("train", str(out), f"steps={stopped + 3}", "--resume", "--quiet")
@@ -131,7 +139,72 @@ def test_interrupting_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
 
 
 def test_version() -> None:
-    assert hatchel("--version").startswith("hatchel 0.")
+    versions = f"Python {platform.python_version()}, torch {torch.__version__}, "
+    assert hatchel("--version").startswith(f"hatchel {__version__} ({versions}")
+
+
+@pytest.mark.parametrize(
+    "command, line",
+    [
+        (["evaluate", "run"], "stopped; what was stored is kept; the same command goes on"),
+        (["train", "run", "--resume"], "stopped; the last checkpoint is kept; `hatchel train RUN --resume` goes on"),
+        (["export", "run", "--onnx", "out"], "stopped; nothing is left half-written"),
+    ],
+)
+def test_ctrl_c_is_one_line_and_130(monkeypatch: pytest.MonkeyPatch, command: list[str], line: str) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TrainedRun, "load", interrupted)
+    monkeypatch.setattr("hatchel.cli.train.read_spec", interrupted)
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 130
+    assert line in result.stderr
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    "words, found",
+    [
+        ("train fac", {"factor_vae"}),
+        ("train vae --track ten", {"tensorboard"}),
+        ("list sch", {"schedules"}),
+        ("data show shapes", {"shapes3d"}),
+    ],
+)
+def test_the_shell_completes_names(words: str, found: set[str]) -> None:
+    typed = f"hatchel {words}"
+    environment = {"_HATCHEL_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    result = CliRunner().invoke(app, [], env=environment, prog_name="hatchel")
+    assert found == set(result.output.split())
+
+
+def test_completion_knows_every_member() -> None:
+    assert kinds("hatchel.methods", "Method")("") == sorted(Method.members())
+    assert set(kinds("hatchel.data", "Source")("")) == {*Source.members()}
+    assert kinds("hatchel.report", "Tracker")("") == sorted(Tracker.members())
+
+
+def test_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    colour = "\x1b[36m"  # of the names
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert colour in hatchel("list", "weights")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert colour not in hatchel("list", "weights")
+
+
+def test_json_of_what_prints_numbers() -> None:
+    shown = json.loads(hatchel("show", "beta_vae", "beta=3", "data=xy_squares", "--json"))
+    assert shown["formula"] == "-log p(x|z) + 3*KL(q(z|x)||p(z))"
+    text = hatchel("show", "beta_vae", "beta=3", "data=xy_squares")
+    assert f"{sum(shown['parameters'].values()) / 1e6:.3f} M" in text
+    assert shown["spec"] == yaml.safe_load(text)
+    squares = json.loads(hatchel("data", "show", "xy_squares", "size=16", "--json"))
+    assert (squares["items"], squares["shape"], squares["factors"][0]["size"]) == (64, [1, 16, 16], 8)
+    verified = json.loads(hatchel("data", "verify", "xy_squares", "size=16", "--json"))
+    assert (verified["items"], verified["fingerprint"]) == (64, squares["fingerprint"])
 
 
 def test_split_encoder_and_correlated_noise_with_any_method(tmp_path: Path) -> None:
@@ -162,3 +235,29 @@ def test_show_says_what_it_assumed(tmp_path: Path) -> None:
     file.write_bytes(b"")
     text = hatchel("show", "beta_vae", f"data={file}", "--size", "32")
     assert "# for images of 32x32 with 1 channel (assumed, as only the files of array show it: see --size):" in text
+
+
+def test_epochs_are_passes_over_the_training_items(tmp_path: Path) -> None:
+    out = str(tmp_path / "run")  # 64 items, of which 48 are trained on: 3 batches of 16 a pass
+    text = hatchel("train", "vae", "data=xy_squares", "batch_size=16", "test_share=0.25", "optimizer.schedule=cosine",
+                   "--epochs", "2", "--json", "--quiet", "--out", out)  # fmt: skip
+    found = json.loads(text.splitlines()[0])  # what it says of collapse goes to stderr
+    run = TrainedRun.load(out)
+    assert (found["steps"], found["last"]["step"], found["digest"]) == (6, 6, run.spec.digest())
+    assert run.spec.optimizer.schedule.steps == 6
+    for arguments, message in [
+        (["vae", *SMALL, "--epochs", "2"], r"--epochs: steps=\.\.\. says the same; leave one of them out"),
+        (["vae", "data=xy_squares", "--epochs", "0"], r"--epochs: must be above 0, got 0"),
+        ([out, "--resume", "--epochs", "3"], r"--epochs: a run that is resumed is trained further by steps="),
+        (["vae", *SMALL, "--track", "tensorbord"], r"^track\[0\]: unknown tracker 'tensorbord'. Did you mean"),
+    ]:
+        with pytest.raises(HatchelError, match=message):
+            hatchel("train", *arguments)
+
+
+def test_track_and_an_early_end_are_said(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    ends = ["stop=plateau", "stop.every=1", "stop.patience=1", "stop.gain=1"]
+    text = hatchel("train", "vae", *SMALL, *ends, "--track", "tensorboard", "--out", str(tmp_path / "run"))
+    assert "2 steps of vae, ended early of 4." in text
+    assert list((tmp_path / "run" / "tensorboard").glob("events*"))

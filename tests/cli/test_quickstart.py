@@ -16,7 +16,7 @@ from hatchel.training.events import read_events
 from hatchel.training.loop import Stopped
 from hatchel.training.run import TrainedRun, train
 
-SMALL = {"data": XYSquares(size=32), "latent": Diagonal(3), "batch_size": 16, "log_every": 5}
+SMALL = {"data": XYSquares(size=32), "latent": Diagonal(3), "batch_size": 16, "log_every": 5, "test_share": 0.0}
 SPEC = QUICKSTART.with_fields(steps=20, **SMALL)
 PLAIN = CONTROL.with_fields(steps=10, **SMALL)
 
@@ -34,8 +34,8 @@ def test_what_it_leaves_behind(done: Quickstart) -> None:
     out = done.report.parent
     assert done.report == out / "report.html"
     text = done.report.read_text(encoding="utf-8")
-    assert f"{SPEC.name} on xy_squares" in text
-    assert "the same network trained on -log p(x|z) + KL(q(z|x)||p(z)) for 10 steps" in text
+    assert f"{SPEC.title} on xy_squares" in text
+    assert "trained on -log p(x|z) + KL(q(z|x)||p(z)) for 10 steps" in text
     with Image.open(out / "traversals.png") as picture:
         assert picture.width == 1200
     assert TrainedRun.load(out).steps == 20
@@ -106,6 +106,6 @@ def test_the_printed_table_ends_with_the_report(done: Quickstart, capsys: pytest
 
 def test_the_model_is_the_promised_one() -> None:
     assert QUICKSTART.data == CONTROL.data
-    assert QUICKSTART.data.kind == "dsprites"
+    assert QUICKSTART.data.kind == "shapes3d"
     assert CONTROL.latent == QUICKSTART.latent
     assert CONTROL.formula() == "-log p(x|z) + KL(q(z|x)||p(z))"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,8 @@ def test_report_of_a_run(app: typer.Typer, tmp_path: Path) -> None:
     assert result.output.strip() == f"Report: {run.folder / 'report.html'}"
     text = (run.folder / "report.html").read_text(encoding="utf-8")
     assert "<h1>vae on xy_squares</h1>" in text
-    assert "64 items drawn at random (seed 0)" in text
+    assert "64 items drawn at random (seed 0), posterior means, on the items it was trained on" in text
+    assert re.search(r"Reconstruction of all 64, in nats per image: at samples [\d.]+, at the mean [\d.]+", text)
     elsewhere = tmp_path / "else" / "page.html"
     CliRunner().invoke(app, [str(run.folder), "--out", str(elsewhere), "-n", "30"], catch_exceptions=False)
     assert "30 items drawn at random" in elsewhere.read_text(encoding="utf-8")

@@ -46,7 +46,7 @@ def test_the_table_has_values_intervals_and_what_is_missing(files):
     value = evaluate(codes, factors, "mig")["mig"].value
     assert f"{value:.4f}" in result.stdout
     assert "95 % interval" in result.stdout
-    assert "not computed: rmig: needs the standard deviations" in result.stdout
+    assert "not measured: rmig: needs the standard deviations" in result.stdout
 
 
 def test_one_archive_holds_codes_factors_names_and_deviations(files):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import pickle
 import struct
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -145,3 +147,30 @@ def test_matrices_write_at_least_three_sizes(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"12345678")
     with pytest.raises(HatchelError, match="not a binary matrix"):
         read_matrix(tmp_path / "x", (2,))
+
+
+@pytest.mark.parametrize("shape", [(10**7, 64, 64), (2**31, 2**31, 2**31), (-5, 3)])
+@pytest.mark.parametrize("name", ["a.npy", "stored.npz", "packed.npz"])
+def test_a_tiny_file_that_declares_a_huge_array_is_refused_before_memory_is_taken(
+    name: str, shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    content = io.BytesIO()
+    header = {"descr": "|u1", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(content, header)
+    content.write(bytes(100))
+    if name == "a.npy":
+        (tmp_path / name).write_bytes(content.getvalue())
+    else:
+        kind = zipfile.ZIP_STORED if name == "stored.npz" else zipfile.ZIP_DEFLATED
+        with zipfile.ZipFile(tmp_path / name, "w", kind) as archive:
+            archive.writestr("values.npy", content.getvalue())
+    with pytest.raises(HatchelError, match="does not fit into the file"):
+        open_array(tmp_path / name, "" if name == "a.npy" else "values")
+
+
+def test_an_hdf5_file_that_stores_nothing_of_a_huge_array_is_refused(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("values", (10**8, 64, 64), "u1", chunks=(100, 64, 64))
+    with pytest.raises(HatchelError, match="does not fit into the file"):
+        open_array(tmp_path / "a.h5", "values")

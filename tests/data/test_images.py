@@ -103,3 +103,15 @@ def test_shrunk_keeps_a_flat_colour_and_order() -> None:
     images = np.arange(6, dtype=np.uint8)[:, None, None, None] * np.ones((1, 12, 12, 3), dtype=np.uint8)
     np.testing.assert_array_equal(resized(images, 4), images[:, :4, :4])
     assert resized(images[..., :1], 4).shape == (6, 4, 4, 1)
+
+
+def test_a_part_of_other_proportions(tmp_path: Path) -> None:
+    # Left half black, right half white: the middle of a wide picture has the edge in its middle too.
+    wide = np.zeros((10, 40), np.uint8)
+    wide[:, 20:] = 255
+    Image.fromarray(wide).save(tmp_path / "a.png")
+    found = load(tmp_path, size=10, width=20, colour=False, cache=False)
+    assert found.shape == (1, 10, 20)
+    np.testing.assert_array_equal(found.images([0])[0, :, :, 0], wide[:, 10:30])
+    tall = load(tmp_path, size=10, width=5, colour=False, cache=False).images([0])
+    np.testing.assert_array_equal(tall[0, :, :, 0], wide[:, 17:22])

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hatchel.core.errors import HatchelError
-from hatchel.data import load
+from hatchel.data import from_frame, load
+from hatchel.data.table import decoded_frame, encoded_rows, rescaled
 
 pytest.importorskip("pandas")
 
@@ -68,7 +70,7 @@ def test_parquet_is_the_same_table(table: Path, tmp_path: Path) -> None:
     ("text", "options", "message"),
     [
         ("a,b\n1,2\n,3\n", {}, "'a' has 1 empty cells .NaN., the first in row 1.*missing=drop"),
-        ("a\n1\n2\nx\n", {}, r"'a' is not numeric: row 2 is 'x'; correct it, or use categorical=\[a\]"),
+        ("a\n1\n2\nx\n", {}, r"'a' is not numeric: row 2 is 'x'; correct it, or use data.categorical=\[a\]"),
         ("a\ninf\n2\n", {}, "'a' is infinite in row 0"),
         ("a,b\n", {}, "has no rows"),
         ("", {}, "cannot be read as a table"),
@@ -95,3 +97,31 @@ def test_a_broken_parquet_is_named(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").write_bytes(b"PAR1 not really")
     with pytest.raises(HatchelError, match="cannot be read as a table"):
         load(tmp_path / "t.parquet")
+
+
+def test_another_table_in_the_units_of_the_first() -> None:
+    first = from_frame(pd.DataFrame({"a": [0.0, 2, 4], "b": ["x", "y", "x"]}))
+    other = from_frame(pd.DataFrame({"a": [4.0, 10, 4], "b": ["y", "x", "x"]}))
+    found = rescaled(other, first.columns)
+    np.testing.assert_allclose(found.items([0, 1])[:, 0], (np.array([4, 10]) - 2) / np.sqrt(8 / 3), rtol=1e-5)
+    np.testing.assert_array_equal(found.items([0, 1])[:, 1:], [[0, 1], [1, 0]])
+    for changed in (
+        {"a": [1.0, 2, 3], "c": ["x", "y", "x"]},
+        {"a": [1.0, 2, 3], "b": ["x", "y", "z"]},
+        {"b": ["x", "y", "x"], "a": [1.0, 2, 3]},
+    ):
+        with pytest.raises(HatchelError, match=r"has other columns than the run was trained on \(first difference: "):
+            rescaled(from_frame(pd.DataFrame(changed)), first.columns)
+
+
+def test_rows_and_frames_go_back_and_forth() -> None:
+    frame = pd.DataFrame({"a": [0.0, 2, 5], "b": ["x", "y", "x"], "c": [True, False, True], "d": [0, 1, 0]})
+    columns = from_frame(frame).columns
+    rows = encoded_rows(frame, columns)
+    np.testing.assert_array_equal(rows, [[0, 1, 0, 1, 0], [2, 0, 1, 0, 1], [5, 1, 0, 1, 0]])
+    back = decoded_frame(rows, columns)
+    assert back.astype(str).equals(frame.astype({"a": float}).astype(str))
+    with pytest.raises(HatchelError, match="the column 'b' has 'q', not one of x, y"):
+        encoded_rows(frame.assign(b="q"), columns)
+    with pytest.raises(HatchelError, match="there is no column 'a', which the run was trained on"):
+        encoded_rows(frame.drop(columns="a"), columns)

@@ -29,6 +29,8 @@ from hatchel.latents.likelihoods import Bernoulli, Gaussian, Likelihood
 from hatchel.methods.resolve import resolve
 from hatchel.metrics import reconstruction
 from hatchel.metrics._aggregate import InformationIsolation
+from hatchel.metrics._mig import MIG
+from hatchel.metrics._reconstruction import Reconstruction
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -125,6 +127,13 @@ def test_scores_are_of_held_out_items_where_there_are_any(tmp_path: Path, run: T
     usual = evaluate(run, "mig", bootstrap=0)
     assert usual.settings["held_out"] is False
     assert "on the items it was trained on" in usual.table().splitlines()[0]
+
+
+def test_too_few_held_out_items_for_their_factors_still_give_what_needs_none(tmp_path: Path) -> None:
+    few = held_out(tmp_path, data=XYSquares(size=16, places=8), test_share=0.02)  # 1 of 64
+    found = StoredScores(few).measure("mean", [MIG(), Reconstruction()], bootstrap=0)
+    assert "reconstruction" in found
+    assert "every factor takes one value only in these 1 rows" in found.skipped["mig"]
 
 
 def test_without_a_held_out_part_items_are_drawn_as_ever(run: TrainedRun) -> None:
@@ -250,11 +259,12 @@ def test_a_damaged_evaluation_is_remade(run: TrainedRun, text: str) -> None:
 
 def test_damaged_codes_are_encoded_again(run: TrainedRun) -> None:
     first = encodings(run)
-    (path,) = run.folder.glob("codes-*")
-    path.write_bytes(path.read_bytes()[:100])
-    again = encodings(run)
-    np.testing.assert_array_equal(first.sample, again.sample)
-    assert path.stat().st_size > 100
+    (path,) = run.folder.glob("codes-*.safetensors")
+    whole = path.read_bytes()
+    for content in (whole[:100], whole[:-9] + bytes([whole[-9] ^ 4]) + whole[-8:]):
+        path.write_bytes(content)
+        np.testing.assert_array_equal(first.sample, encodings(run).sample)
+        assert path.read_bytes() == whole
 
 
 def test_stored_codes_are_those_that_were_encoded(mixed: TrainedRun) -> None:
@@ -278,7 +288,7 @@ def test_a_folder_that_cannot_be_written_is_still_evaluated(
     def refused(path: Path, *_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("hatchel.evaluation.codes.write_bytes", refused)
+    monkeypatch.setattr("hatchel.evaluation.codes.write_summed", refused)
     monkeypatch.setattr("hatchel.evaluation.evaluation.write_json", refused)
     found = evaluate(run, "gaussian_tc,mig", bootstrap=0)
     assert set(found["mean"]) == {"gaussian_tc", "mig"}

@@ -3,16 +3,20 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from hatchel.core.errors import HatchelError
-from hatchel.explorer.session import ExploredRun, Session, units
+from hatchel.data.xy_squares import XYSquares
+from hatchel.explorer.session import ExploredRun, Session
 from hatchel.explorer.uploads import RequestError
 from hatchel.latents.diagonal import Diagonal
-from hatchel.training.run import TrainedRun
+from hatchel.methods.resolve import resolve
+from hatchel.nets.mlp import Mlp, MlpDecoder
+from hatchel.training.run import TrainedRun, train
 
 
 def test_two_runs_see_the_same_item_each_in_its_own_size(
@@ -79,11 +83,22 @@ def test_class_probabilities_are_bounded(pair: Session) -> None:
 
 
 def test_units_of_a_table(table: TrainedRun) -> None:
-    centre, scale = units(table)
-    assert centre.tolist() == [170, 0, 0, 0, 0]
-    assert scale.tolist() == [10, 1, 1, 1, 1]
+    assert table.in_units(np.zeros((1, 5))).tolist() == [[170, 0, 0, 0, 0]]
+    assert table.in_units(np.ones((1, 5))).tolist() == [[180, 1, 1, 1, 1]]
 
 
 def test_runs_that_cannot_be_compared(plain: TrainedRun, table: TrainedRun) -> None:
     with pytest.raises(HatchelError, match="only runs on images, or on rows of the same length"):
         Session([plain, table])
+
+
+def test_two_runs_that_held_out_other_items_are_compared_on_the_first_ones(tmp_path: Path) -> None:
+    spec = resolve("vae", XYSquares(size=16, places=8)).with_fields(
+        steps=1, batch_size=8, latent=Diagonal(2), encoder=Mlp((4,)), decoder=MlpDecoder((4,)), test_share=0.5
+    )
+    runs = [train(spec.with_fields(seed=s), out=tmp_path / f"{s}", progress=False) for s in (0, 1)]
+    found = Session(runs)
+    assert np.array_equal(found.items, runs[0].data.split(0, 0.5)[1])
+    for explored in found.runs:
+        codes = explored.run.encode(runs[0].data.images(found.items))
+        np.testing.assert_allclose(explored.spaces[0].codes, codes, rtol=1e-4, atol=1e-5)

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.files import SUMS, check_digest
 from hatchel.export.folder import export_folder
 from hatchel.training.run import TrainedRun
 
 
 def contents(folder: Path) -> dict[str, str]:
-    return {p.name: p.read_text() for p in folder.iterdir()}
+    return {p.name: p.read_text() for p in folder.iterdir() if p.name != SUMS}
 
 
 def put(run: TrainedRun, target: Path, text: str, force: bool = False) -> None:
@@ -30,6 +31,10 @@ def test_an_export_is_replaced_and_other_things_are_kept(run_of: Callable[..., T
     assert contents(out) == {"encoder.onnx": "2", "notes.txt": "mine"}
     put(run, out, "3", force=True)
     assert contents(out) == {"encoder.onnx": "3", "notes.txt": "mine"}
+    with export_folder(run, out, True) as draft:
+        (draft / "decoder.onnx").write_text("4")
+    assert check_digest(out / "encoder.onnx")  # still listed beside the new one
+    assert check_digest(out / "decoder.onnx")
 
 
 def test_what_fails_leaves_nothing_behind(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_card_that_someone_edited_is_replaced_only_by_force(
     assert (tmp_path / "out" / "README.md").read_text() != "my words"
 
 
-def test_push_uploads_the_three_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_push_uploads_the_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     calls: list[Any] = []
 
     class HfApi:
@@ -91,7 +91,7 @@ def test_push_uploads_the_three_files(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
     monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(HfApi=HfApi))  # pyright: ignore
     assert push(tmp_path, "me/it") == "https://hub/me/it"
-    files = ["config.json", "model.safetensors", "README.md"]
+    files = ["config.json", "model.safetensors", "README.md", "SHA256SUMS"]
     assert calls == [("me/it", True, True), ("me/it", str(tmp_path), files)]
     with pytest.raises(HatchelError, match="--push me/closed: 401 not allowed"):
         push(tmp_path, "me/closed")

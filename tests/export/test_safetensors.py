@@ -20,7 +20,7 @@ def test_there_and_back(run_of: Callable[..., TrainedRun], tmp_path: Path) -> No
     run = run_of(latent=ScaledHierarchy(Diagonal(3), levels=2))
     done = write(run, tmp_path / "out")
     assert done.difference == 0
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["config.json", "model.safetensors"]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["SHA256SUMS", "config.json", "model.safetensors"]
     again = read(tmp_path / "out")
     assert (again.steps, again.spec, again.shape) == (7, run.spec, run.shape)
     images = np.random.default_rng(0).random((3, 16, 16, 1), dtype=np.float32)
@@ -42,6 +42,9 @@ def test_damage_is_named(run_of: Callable[..., TrainedRun], tmp_path: Path) -> N
     whole = load_file(weights)
     name = next(iter(whole))
     save_file({**whole, name: torch.zeros(1)}, weights)
+    with pytest.raises(HatchelError, match=r"its digest is not the one in SHA256SUMS\); export the run again"):
+        read(out)
+    (out / "SHA256SUMS").unlink()
     with pytest.raises(HatchelError, match=f"does not fit config.json \\(first difference: {name}"):
         read(out)
     weights.write_bytes(weights.read_bytes()[:100])

@@ -11,6 +11,7 @@ from hatchel.latents.diagonal import Diagonal
 from hatchel.methods.control_vae import ControlVAE
 from hatchel.methods.method import Method, Terms
 from hatchel.methods.resolve import Change, default_of, holds_list, resolve
+from hatchel.nets.mlp import Mlp
 from hatchel.objective.terms.elbo import KL, Reconstruction
 from hatchel.objective.weights import PI, IncrementalPI, Ramp
 
@@ -152,6 +153,16 @@ def test_a_plug_in_is_shortened_like_a_built_in_method(ramped: type[Method]) -> 
         None,
         None,
     )
+
+
+def test_a_run_is_named_by_what_was_typed() -> None:
+    changes = {"beta": 4, "steps": 9, "latent.dim": 3, "seed": 1, "device": "cpu", "encoder": Mlp()}
+    made = resolve("beta_vae", DATA, changes)
+    assert made.title == "beta_vae beta=4 latent.dim=3 encoder=mlp"
+    ramp = resolve("beta_vae", DATA, {"beta": {"kind": "ramp", "end": 4}, "data.size": 32})
+    assert (ramp.title, resolve("beta_vae", DATA).title) == ("beta_vae beta=ramp(end=4)", "beta_vae")
+    assert made.digest() == made.with_fields(typed="").digest()
+    assert made == made.with_fields(typed="")
 
 
 def test_lists_that_are_values() -> None:

@@ -97,20 +97,57 @@ def test_what_the_number_of_posteriors_allows_is_said():
 
 
 def test_the_two_sides_of_the_lemma_agree():
-    codes = rng.normal(size=(800, 3)) @ rng.normal(size=(3, 3))
-    for subset in (None, (0, 2), (1,)):
-        score = information_isolation(codes, np.full((800, 3), 0.4), subset=subset)
-        assert score.value == pytest.approx(score.parts["conditional"] - score.parts["marginal"], abs=1e-4)
-    assert information_isolation(codes, np.full((800, 3), 0.4), subset=(1,)).value == pytest.approx(0, abs=1e-4)
+    """E KL(q(z_S|x) || prod q(z_i|x)) - TC(z_S) against I(z_S;x) - sum I(z_i;x), with the same draws."""
+    codes, deviations = rng.normal(size=(800, 3)) @ rng.normal(size=(3, 3)), np.full((800, 3), 0.4)
+    for subset in ([0, 1, 2], [0, 2], [1]):
+        score = information_isolation(codes, deviations, subset=tuple(subset), by="mixture")
+        q = Aggregate.of(Probe(codes, std=deviations), np.random.default_rng(0))
+        z, own = q.draws[:, subset], q.rows[q.own]
+        joint = log_joint(codes[q.rows][:, subset], deviations[q.rows][:, subset], z)
+        together = (log_given(codes[own][:, subset], deviations[own][:, subset], z) - joint).mean()
+        assert score.parts["together"] == pytest.approx(together, abs=1e-4)
+        assert score.value == pytest.approx(together - sum(score.parts["singly"].values()), abs=1e-4)
+        assert score.interval.low < score.value < score.interval.high or subset == [1]
 
 
 def test_independent_dimensions_are_isolated_and_copies_are_not():
     axis = np.linspace(-3, 3, 25)
     independent = np.stack([a.ravel() for a in np.meshgrid(axis, axis)], axis=1)  # an exact product
-    assert information_isolation(independent, np.full(2, 0.3)).value == pytest.approx(0, abs=1e-4)
+    assert information_isolation(independent, np.full(2, 0.3), by="mixture").value == pytest.approx(0, abs=1e-4)
+    assert information_isolation(independent, np.full(2, 0.3)).value == pytest.approx(0, abs=0.02)
     copies = np.repeat(rng.normal(size=(1000, 1)), 2, axis=1)
     shared = -0.5 * np.log(1 - (1 / (1 + 0.3**2)) ** 2)  # -TC of two noisy copies of a normal variable
-    assert information_isolation(copies, np.full(2, 0.3)).value == pytest.approx(-shared, abs=0.08)
+    for by in ("either", "mixture", "density"):
+        assert information_isolation(copies, np.full(2, 0.3), by=by).value == pytest.approx(-shared, abs=0.08)
+
+
+@pytest.mark.parametrize("r", [0.0, 0.9])
+@pytest.mark.parametrize("s", [0.2, 0.3, 0.5])
+def test_ten_gaussian_dimensions_that_a_mixture_cannot_tell_apart(s, r):
+    """mu ~ N(0, (1 - s²) I), noise of variance s² and correlation r: I(z;x) is 7 to 17 nats, log 2000 is 7.6."""
+    noise = (1 - r) * np.eye(10) + r
+    codes = np.random.default_rng(1).normal(size=(2000, 10)) * np.sqrt(1 - s**2)
+    truth = 0.5 * np.linalg.slogdet((1 - s**2) * np.eye(10) + s**2 * noise)[1] - 0.5 * np.linalg.slogdet(noise)[1]
+    score = information_isolation(codes, np.full(10, s), noise=noise, draws=500)
+    assert score.value == pytest.approx(truth, abs=0.1)
+    assert score.interval.low <= truth + 1e-9
+    assert score.interval.high >= truth - 1e-9
+    each = -0.5 * np.log(s**2)
+    assert score.parts["singly"]["z3"] == pytest.approx(each, abs=0.15)
+    assert score.parts["together"] == pytest.approx(10 * each + truth, abs=0.4)
+
+
+def test_the_mixture_is_taken_where_its_own_posteriors_hardly_matter():
+    """36 places, each 20 times: the sum sees them all, a density of 720 rows does not."""
+    places = np.stack([a.ravel() for a in np.meshgrid(range(6), range(6))], axis=1) @ [[1.0, 0.7], [-0.7, 1.0]]
+    codes = np.tile(places, (20, 1))
+    chosen = information_isolation(codes, np.full(2, 0.1))
+    assert chosen.value == information_isolation(codes, np.full(2, 0.1), by="mixture").value
+    assert chosen.parts["together"] == pytest.approx(np.log(36), abs=0.01)
+    assert chosen.interval.high - chosen.interval.low < 0.2
+    wide = information_isolation(rng.normal(size=(500, 6)), np.full(6, 0.2), by="mixture")
+    assert wide.value < -2  # the truth is 0
+    assert wide.interval.high == 0
 
 
 def test_a_subset_names_dimensions_once():
@@ -124,12 +161,16 @@ def test_correlated_noise_adds_its_closed_form():
     codes, r = rng.normal(size=(600, 3)), 0.9
     noise = (1 - r) * np.eye(3) + r
     for subset in (None, (0, 2)):
-        score = information_isolation(codes, np.full(3, 0.6), noise=noise, subset=subset)
+        score = information_isolation(codes, np.full(3, 0.6), noise=noise, subset=subset, by="mixture")
         size = 3 if subset is None else 2
         closed = -0.5 * np.log((1 - r) ** (size - 1) * (1 - r + size * r))
         assert score.parts["conditional"] == pytest.approx(closed)
-        # The two sides are both estimated here: log q(z_S|x) - sum log q(z_i|x) has the closed mean.
-        assert score.value == pytest.approx(closed - score.parts["marginal"], abs=0.06)
+        # Here the means are independent: what the noise of variance s² in z of variance 1 + s² leaves is Gaussian.
+        q = r * 0.36 / 1.36
+        marginal = -0.5 * np.log((1 - q) ** (size - 1) * (1 - q + size * q))
+        assert score.parts["marginal"] == pytest.approx(marginal, abs=0.15)  # of 600 posteriors
+        exact = information_isolation(codes, np.full(3, 0.6), noise=noise, subset=subset, by="density")
+        assert exact.parts["marginal"] == pytest.approx(marginal, abs=0.05)
 
 
 def test_noise_must_be_a_correlation_matrix():

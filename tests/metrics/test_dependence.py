@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
 from hatchel.core.errors import HatchelError
-from hatchel.metrics import PairwiseNMI, Probe, gaussian_tc, pairwise_nmi
+from hatchel.metrics import PairwiseNMI, Probe, gaussian_tc, pairwise_nmi, total_correlation
 from hatchel.metrics.information import discretise
 
 rng = np.random.default_rng(0)
@@ -54,6 +54,70 @@ def test_dead_dimensions_are_left_out_and_copies_are_infinite_and_said_so():
     assert copies.value > 12
     assert "infinite" in copies.notes[-1]
     assert gaussian_tc(np.ones((9, 2))).value == 0
+
+
+def ring(n, width=0.1):
+    turn, radius = rng.uniform(0, 2 * np.pi, n), 1 + width * rng.normal(size=n)
+    return np.stack([radius * np.cos(turn), radius * np.sin(turn)], axis=1)
+
+
+def ring_tc(width=0.1):
+    """H(x) + H(y) - H(x, y) by numerical integration."""
+    axis = np.linspace(-1.8, 1.8, 1201)
+    radius = np.hypot(*np.meshgrid(axis, axis))
+    p = np.exp(-0.5 * ((radius - 1) / width) ** 2) / np.maximum(radius, 1e-3)
+    p /= p.sum()
+    side = p.sum(axis=0)
+    return (p * np.log(np.maximum(p, 1e-300))).sum() - 2 * (side * np.log(side)).sum()
+
+
+def test_dependence_without_correlation_is_seen_where_gaussian_tc_reads_nothing():
+    score = total_correlation(ring(4000))
+    assert score.value == pytest.approx(ring_tc(), rel=0.15)
+    assert score.interval.low < ring_tc() < score.interval.high
+    assert score.parts["gaussian"] < 0.01
+    # A sign shared by two dimensions, log 2, among three that have nothing to do with it.
+    apart = np.abs(rng.normal(size=(4000, 2))) * rng.choice([-1, 1], size=(4000, 1))
+    assert total_correlation(np.c_[apart, rng.normal(size=(4000, 3))]).value == pytest.approx(np.log(2), rel=0.15)
+
+
+def test_three_signs_of_which_two_give_the_third():
+    """Independent in pairs, so neither a correlation nor `pairwise_nmi` sees it."""
+    sign = rng.choice([-1, 1], size=(10_000, 3))
+    sign[:, 2] = sign[:, 0] * sign[:, 1]
+    codes = sign * np.abs(rng.normal(size=(10_000, 3)))
+    assert pairwise_nmi(codes).parts["mutual_information"] < 0.05
+    assert total_correlation(codes).value == pytest.approx(np.log(2), rel=0.15)
+
+
+def test_gaussian_codes_read_their_closed_form_under_any_increasing_maps():
+    s = 0.6 * np.eye(4) + 0.4
+    normal = rng.multivariate_normal(np.zeros(4), s, size=3000)
+    closed = -0.5 * np.linalg.slogdet(s)[1]
+    score = total_correlation(normal)
+    assert score.value == pytest.approx(closed, abs=0.05)
+    assert score.interval.low < closed < score.interval.high
+    assert total_correlation(np.exp(normal)).value == pytest.approx(score.value)
+    assert gaussian_tc(np.exp(3 * normal)).value < 0.5 * closed
+
+
+def test_independent_codes_read_nothing():
+    assert total_correlation(rng.uniform(size=(3000, 5))).value < 0.02
+    assert total_correlation(rng.integers(3, size=(3000, 3))).value < 0.02  # ties
+    assert total_correlation(rng.normal(size=(50, 1))).value == 0
+
+
+def test_of_many_dimensions_the_active_ones_are_read():
+    many = np.c_[ring(1500), 0.01 * rng.normal(size=(1500, 998))]
+    std = np.r_[0.1, 0.1, np.ones(998)]
+    score = total_correlation(many, std=std)
+    assert score.value == pytest.approx(total_correlation(many[:, :2]).value, abs=0.02)
+    assert score.notes[-1] == "over the 2 active dimensions of 1000 alone"
+    with pytest.raises(HatchelError, match="1000 dimensions, at most 32 can be read; set subset to fewer"):
+        total_correlation(many)
+    assert total_correlation(many, subset=(0, 1)).value == pytest.approx(score.value, abs=0.02)
+    with pytest.raises(HatchelError, match="30 rows of 4 dimensions; give at least 40 rows"):
+        total_correlation(many[:30, :4])
 
 
 def test_pairs_are_scikit_learns_geometric_nmi(grid, noise):

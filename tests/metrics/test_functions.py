@@ -108,7 +108,7 @@ def test_what_cannot_be_computed_is_listed_with_its_reason(grid, noise):
         "rmig": "needs the standard deviations of q(z|x)",
         "udr": "needs codes of other models for the same rows",
     }
-    assert "rmig  needs the standard deviations" in scores.table()
+    assert "rmig  not measured: needs the standard deviations" in scores.table()
     assert json.loads(scores.to_json())["skipped"]["udr"].startswith("needs")
 
 

@@ -4,6 +4,7 @@ import torch
 
 from hatchel.core.errors import HatchelError
 from hatchel.metrics import Probe, Reconstruction, reconstruction
+from hatchel.metrics.score import Scores
 
 rng = np.random.default_rng(0)
 
@@ -36,6 +37,8 @@ def test_the_floor_is_the_entropy_of_the_grey_values():
     assert found["floor"] == pytest.approx(entropy)
     assert found["above_floor"] == pytest.approx(4 * np.log(2) - entropy)
     assert reconstruction(x, x).parts["above_floor"] == 0
+    lines = Scores({"reconstruction": reconstruction(x, x)}, {}).table().splitlines()
+    assert lines[1:] == ["  above the entropy of the pixels  0.0000", "  squared error per pixel  0.0000"]
 
 
 def test_images_of_the_first_rows_only_are_resampled_among_themselves():

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from hatchel.core.errors import HatchelError
-from hatchel.nets.broadcast import Broadcast, Tile
+from hatchel.nets.conv import Broadcast, Tile
 
 
 def test_the_code_everywhere_and_the_coordinates() -> None:

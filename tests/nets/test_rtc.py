@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from hatchel.core.errors import HatchelError
-from hatchel.nets.rtc import Rtc, RtcDecoder
+from hatchel.nets.conv import Rtc, RtcDecoder
 
 
 def count(net: nn.Module) -> int:

@@ -26,7 +26,7 @@ from hatchel.report.figure_export import (
 from hatchel.report.findings import Control, Findings
 from hatchel.report.panels.panel import Drawing, DrawnPanel
 from hatchel.report.panels.scores import information_figure
-from hatchel.report.pictures import to_bytes, typical
+from hatchel.report.pictures import clearest, to_bytes
 from hatchel.report.style import INK, png
 
 
@@ -67,7 +67,7 @@ def test_frames_are_decoded_codes_over_the_range_of_the_data(found: Findings) ->
     d = int(found.dimensions.order[0])
     images = moving(found, [d], frames=8)
     assert len(images) == 8
-    code = np.tile(typical(found.probe.codes, found.dimensions), (8, 1))
+    code = np.tile(clearest(found.run, found.probe.codes, found.dimensions), (8, 1))
     low, high = found.dimensions.low[d], found.dimensions.high[d]
     code[:, d] = low + sweep(8) * (high - low)
     assert np.abs(images[:, 0].astype(int) - to_bytes(found.run.decode(code))).max() <= 1

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import io
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,15 +15,17 @@ from PIL import Image
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import to_dict
+from hatchel.metrics.score import Score
+from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Control, Findings, analyse
-from hatchel.report.page import NumberText, factor_lines, page, training_seconds, write_report
+from hatchel.report.page import NumberText, factor_lines, learned, page, training_seconds, write_report
 from hatchel.report.panels.panel import draw_panels
 from hatchel.training.run import TrainedRun
 from tests.report.links import outside
 
 SECTIONS = ("summary", "factors", "chart", "mutual-information", "r2", "importance", "information", "positions",
             "losses", "disintegration", "diffusion", "factor-plots", "pair-plots", "reconstructions", "traversals",
-            "prior-samples", "configuration")  # fmt: skip
+            "prior-samples", "configuration", "run")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +67,7 @@ def test_names_are_escaped(html: str) -> None:
 def test_numbers_on_the_page_are_the_scores(html: str, found: Findings) -> None:
     for key in ("mig", "factor_vae_score", "tc_mean", "tc_sample"):
         score = found.scores[key]
-        assert f'<td class="own" data-label="Value">{score.value:.3f}</td>' in html
+        assert f'<td class="own" data-label="Value">{score.value:.3f}<small>' in html
         assert score.interval is not None
         assert f"{score.interval.low:.3f} – {score.interval.high:.3f}" in html
     assert "lower is better" in html
@@ -77,25 +81,70 @@ def test_numbers_on_the_page_are_the_scores(html: str, found: Findings) -> None:
 
 
 def test_the_images_are_the_rows_in_the_order_of_information(html: str, found: Findings) -> None:
-    section = html[html.index('<section id="traversals">') : html.index('<section id="prior-samples">')]
+    section = html[html.index('<section id="traversals">') : html.index('<section id="reconstructions">')]
     rows = re.findall(r'<div class="strip"><div><b>(z\d)</b>', section)
-    assert rows == [f"z{d}" for d in found.dimensions.order]
+    assert rows == [
+        f"z{d}" for d in (found.dimensions.active if len(found.dimensions.active) else found.dimensions.order)
+    ]
     pictures = [base64.b64decode(data) for data in re.findall(r"data:image/png;base64,([^\"]+)", section)]
     sizes = [Image.open(io.BytesIO(p)).size for p in pictures]
     assert sizes == [(11 * 17 - 1, 16)] * len(rows)
 
 
+def test_what_a_person_wants_first_comes_first(html: str) -> None:
+    wanted = ("traversals", "reconstructions", "summary", "factors", "run", "mutual-information", "chart", "losses")
+    places = [html.index(f' id="{name}"') for name in wanted]
+    assert places == sorted(places)
+    assert "<h1>beta_tcvae on xy_squares</h1>" in html
+
+
+@pytest.mark.parametrize(
+    "shares, r2, said",
+    [
+        # x alone in z0; y in z1 and z2; the third has no dimension.
+        (
+            [[0.9, 0, 0], [0, 0.6, 0], [0, 0.4, 0.1]],
+            {},
+            "1 of 3 factors is in one dimension of its own: x (z0); y and v are not.",
+        ),
+        (
+            [[0.9, 0, 0.1], [0, 0.6, 0], [0, 0.2, 0.8]],
+            {},
+            "All 3 factors are in one dimension each: x (z0), y (z1) and v (z2).",
+        ),
+        # z0 knows x better than y; of v little entropy, but all of its variance.
+        (
+            [[0.9, 0.6, 0], [0, 0.1, 0], [0, 0, 0.4]],
+            {"v": 0.9},
+            "2 of 3 factors are in one dimension each: x (z0) and v (z2); y is not.",
+        ),
+        (
+            [[0.3, 0, 0], [0, 0.2, 0], [0, 0, 0.4]],
+            {"v": 0.7},
+            "None of the 3 factors (x, y, v) is in one dimension of its own.",
+        ),
+    ],
+)
+def test_what_was_learned_in_a_sentence(shares: list[list[float]], r2: dict[str, float], said: str) -> None:
+    dims = Dimensions(np.ones(3), np.zeros(3), np.ones(3), np.array(shares), ("x", "y", "v"))
+    fits = [SimpleNamespace(factor=name, dimension=2, score=Score(name, value)) for name, value in r2.items()]
+    assert learned(SimpleNamespace(dimensions=dims, fits=fits)) == said  # type: ignore[arg-type]
+    still = dataclasses.replace(dims, information=np.zeros(3))  # what no active dimension carries is not learned
+    assert learned(SimpleNamespace(dimensions=still, fits=fits)).startswith("None of the 3")  # type: ignore[arg-type]
+
+
 def test_images_without_factors(unknown: Callable[[tuple[int, ...]], TrainedRun]) -> None:
     text = page(analyse(unknown((16, 16, 3)), bootstrap=0))
-    assert ids(text) == {"summary", "measures", "information", "pair-plots", "reconstructions", "traversals",
+    assert ids(text) == {"summary", "run", "measures", "information", "pair-plots", "reconstructions", "traversals",
                          "prior-samples", "configuration"}  # fmt: skip
+    assert "dimensions say something about the input; which factors they stand for is not known." in text
     assert "MIG: not measured" in text
     assert "No intervals were computed" in text
 
 
 def test_the_rows_of_a_table(unknown: Callable[[tuple[int, ...]], TrainedRun]) -> None:
     text = page(analyse(unknown((5,)), bootstrap=0))
-    assert ids(text) == {"summary", "measures", "information", "pair-plots", "configuration"}
+    assert ids(text) == {"summary", "run", "measures", "information", "pair-plots", "configuration"}
     assert "5 values a row" in text
     assert "<img" not in text
 

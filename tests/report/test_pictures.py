@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from hatchel.latents.layout import Site
@@ -7,6 +9,7 @@ from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.pictures import (
     STEPS,
+    clearest,
     mosaic,
     moved,
     reconstructed,
@@ -25,8 +28,7 @@ def test_images_of_the_page_are_those_of_the_run(found: Findings) -> None:
     run = found.run
     rows, counts = traversed(run, found)
     assert counts == [11] * 4
-    start = typical(found.probe.codes, found.dimensions)
-    code = start.copy()
+    code = clearest(run, found.probe.codes, found.dimensions).copy()
     first = found.dimensions.order[0]
     code[first] = found.dimensions.high[first]
     assert np.abs(rows[0, -1] - 255.0 * run.decode(code[None])[0]).max() <= 0.5 + 1e-3
@@ -34,6 +36,14 @@ def test_images_of_the_page_are_those_of_the_run(found: Findings) -> None:
     assert np.array_equal(back, to_bytes(run.reconstruct(originals)))
     known = {image.tobytes() for image in run.data.images(np.arange(len(run.data)))}
     assert all(image.tobytes() in known for image in originals)
+
+
+def test_a_traversal_starts_where_most_can_be_seen() -> None:
+    """Of 100 codes on a line, the five nearest to the median, 0: the one whose image has the most contrast."""
+    codes = np.linspace(-50, 50, 101)[:, None][:100]
+    run = SimpleNamespace(decode=lambda z: np.abs(z + 0.6)[:, None, None] * np.array([0.0, 1.0])[None, None, :, None])
+    dims = Dimensions(np.ones(1), np.full(1, -50.0), np.full(1, 50.0))
+    assert clearest(run, codes, dims).tolist() == [-3.0]  # type: ignore[arg-type]
 
 
 def test_mosaic_puts_every_image_in_its_place() -> None:

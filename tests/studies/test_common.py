@@ -65,7 +65,10 @@ def test_a_grid_is_the_product_of_its_axes():
 
 def test_the_words_of_a_grid_are_made_from_its_numbers():
     grid = LAPTOP.grid(axis("method", {"a": {"method": "vae"}, "b": {"method": "vae", "steps": 10}}), SMALL, note="so")
-    assert grid.words() == "3,000 or 10 steps of 32 images, xy_squares at 16 px, learning rate 0.001, 3 seeds; so"
+    words = "3,000 or 10 steps of 32 images, xy_squares at 16 px, learning rate 0.001, weights as printed, 3 seeds; so"
+    assert grid.words() == words
+    scaled = axis("method", {"a": {"method": "vae", "reconstruction_scale": "64px"}})
+    assert "weights for 64 px" in LAPTOP.grid(scaled, SMALL).words()
 
 
 def test_a_controller_gets_as_far_in_a_short_training():

@@ -10,7 +10,10 @@ import torch
 from hatchel.core.spec import from_dict
 from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.objective.estimators.estimator import Density
+from hatchel.objective.estimators.minibatch import MSS
 from hatchel.studies.tc_benchmark import TCBenchmark, correlation_of
+from hatchel.studies.total_correlation import overlapping
+from hatchel.study.study import Study
 from hatchel.study.task import Workspace
 
 NOWHERE = Workspace(Path("nowhere"), Path("nowhere"))
@@ -91,3 +94,24 @@ def test_correlation_of_a_determinant(dim, determinant):
     rho = correlation_of(determinant, dim)
     assert 0 <= rho < 1
     assert np.linalg.det(np.full((dim, dim), rho) + np.eye(dim) * (1 - rho)) == pytest.approx(determinant)
+
+
+def test_the_general_settings_of_table_1():
+    task = Study.load("tc-dimension").grid("paper").cases[0].task
+    assert isinstance(task, TCBenchmark)
+    assert (task.batch, task.lr, task.betas, task.steps) == (256, 1e-4, (0.9, 0.999), 2000)
+    net = task.by.build(task.dim).net
+    assert sum(isinstance(m, torch.nn.Linear) for m in net) == 7
+    assert {m.negative_slope for m in net if isinstance(m, torch.nn.LeakyReLU)} == {0.01}
+
+
+@pytest.mark.parametrize(("size", "dead"), [(64, 0), (256, 8), (1024, 4)])
+def test_shutdown_where_single_coordinates_overlap(size, dead):
+    """At the paper's sigma of 0.1: 20 independent coordinates read (D - S)/2 log(1 + 1/sigma²) - log M, not 0."""
+    floor = 0.1**2 / 100
+    found = values(by=MSS(), dim=20, sigma=0.1, dead=dead, floor=floor, batch=size, n_data=size, repeats=2)
+    closed = (20 - dead) / 2 * math.log(101) - math.log(size)
+    assert overlapping(0.1, dead, size) == pytest.approx(closed)
+    assert found["tc"] == pytest.approx(closed, rel=0.1)
+    assert found["truth"] == pytest.approx(0, abs=1e-9)
+    assert (20 - dead - 1) * math.log(size) > 1.8 * found["tc"]  # the appendix's own number needs a smaller sigma

@@ -67,7 +67,8 @@ def test_entries_are_points_times_seeds(tmp_path: Path) -> None:
     assert [e.task.seed for e in entries[:4]] == [0, 1, 0, 1]
     assert len(study.tasks("laptop", seeds=5)) == 30
     assert study.words("laptop") == (
-        "40 steps of 8 or 16 images, xy_squares at 32 px, learning rate 0.0005, 2 seeds; 15,000 items measured"
+        "40 steps of 8 or 16 images, xy_squares at 32 px, learning rate 0.0005, weights as printed, 2 seeds; "
+        "15,000 items measured"
     )
 
 

@@ -95,7 +95,7 @@ class TestInThisProcess:
 
     def test_a_full_disk_is_one_line_and_what_was_done_stays(self, store: Store, log: Path) -> None:
         cells = [Toy(seed=0, log=str(log)), Toy(seed=1, log=str(log), act="fill the disk")]
-        with pytest.raises(HatchelError, match=r"^[^\n]*no space left; free some and run the study again$"):
+        with pytest.raises(HatchelError, match=r"^[^\n]*No space left on device; free some space and run .* again$"):
             run_tasks([*cells, Toy(seed=2, log=str(log))], store, Here())
         assert table(store).keys() == {cells[0].digest()}
         assert store.status(cells[1].digest()) == "waiting"

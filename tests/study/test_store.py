@@ -10,9 +10,12 @@ import pytest
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import claimed
+from hatchel.study.engines.local import Here
+from hatchel.study.runner import run_tasks
 from hatchel.study.store import Store
 from hatchel.study.task import Case, Result
 from tests.study.toy import Toy
+from tests.torture import damages
 
 
 @pytest.fixture
@@ -119,6 +122,31 @@ def test_studies_are_listed_with_their_tasks_and_labels(store: Store) -> None:
     expected = {"cell": toy().digest(), "seed": 2, "labels": {"method": "toy", "beta": 4}}
     assert store.studies() == [{"study": "toys", "scale": "smoke", "entries": [expected]}]
     assert json.loads((store.folder / "store.json").read_text())["format"] == 1
+
+
+def test_no_damage_to_a_record_goes_unnoticed_and_it_is_computed_again(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell = Toy(seed=2, log=str(store.folder / "log"))
+    kept(store, cell)
+    path = store.folder_of(cell.digest()) / "record.json"
+    for number, (what, content) in enumerate(damages(path.read_bytes(), 100, seed=2)):
+        path.write_bytes(content)
+        os.utime(path, ns=(number, number))  # faster than any disk's clock
+        assert store.status(cell.digest()) == "waiting", what
+        assert len(store.frame_of([Case({}, cell)])) == 0
+        assert capsys.readouterr().err.count("its study computes it again\n") == 1
+    assert run_tasks([cell], store, Here()).done == 1
+    assert store.record(cell.digest())["values"]["root"] == math.sqrt(2) / 3
+
+
+def test_a_damaged_error_or_note_is_no_obstacle(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    cell = Toy(seed=2, log=str(store.folder / "log"))
+    store.write_error(cell, "no reason")
+    for path in (store.folder_of(cell.digest()) / "error.json", store.attempt(cell.digest())):
+        path.write_text('{"died')
+    assert run_tasks([cell], store, Here()).done == 1
+    assert "error.json: is not JSON, so it is damaged" in capsys.readouterr().err
 
 
 def test_published_records_are_taken_over_by_a_store_that_lacks_them(store: Store, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_a_full_disk_is_not_the_tasks_fault(store: Store, wrapped: bool, monkeyp
         monkeypatch.setattr(Toy, "compute", compute)
     found = outcome(store, cell)
     assert (found.status, found.message.count("\n")) == ("full", 0)
-    assert "no space left; free some" in found.message
+    assert "No space left on device; free some" in found.message
     assert [p.name for p in store.folder_of(cell.digest()).iterdir()] == ["lock"]
     monkeypatch.undo()
     assert outcome(store, toy(store)).status == "done"

@@ -19,12 +19,11 @@ from hatchel.methods.resolve import resolve
 from hatchel.objective.independent import blind_critics
 from hatchel.objective.objective import Objective
 from hatchel.training.checkpoint import checkpoints
-from hatchel.training.events import read_events
+from hatchel.training.events import Windows, read_events
 from hatchel.training.loop import make_optimizer
 from hatchel.training.model import System
 from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import RunSpec
-from hatchel.training.windows import Windows
 from tests.conftest import trace_of
 from tests.training.test_ddp import torchrun
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.amp import GradScaler
 
 from hatchel.cli.options import read_spec
 from hatchel.core.errors import HatchelError
@@ -83,13 +84,13 @@ def test_weight_decay_clipping_and_a_schedule_are_those_of_torch_by_hand(tmp_pat
 
 def test_each_group_is_cut_to_its_own_norm() -> None:
     spec, system, batches = built(**{"optimizer.clip": 0.5, "critic_optimizer.clip": 1e-3, "critic_updates": 2})
-    _stepper(system, spec, CPU, batches, make_optimizer(system, spec, CPU))(0)
+    _stepper(system, spec, CPU, batches, make_optimizer(system, spec, CPU), GradScaler("cpu", enabled=False))(0)
     # The further update of the critic leaves no gradient in the model.
     assert all(p.grad is None for p in system.model.parameters())
     gradient = [p.grad for p in system.objective.parameters() if p.grad is not None]
     assert float(torch.nn.utils.get_total_norm(gradient)) == pytest.approx(1e-3, rel=1e-2)
     spec, system, batches = built(**{"optimizer.clip": 0.5})
-    _stepper(system, spec, CPU, batches, make_optimizer(system, spec, CPU))(0)
+    _stepper(system, spec, CPU, batches, make_optimizer(system, spec, CPU), GradScaler("cpu", enabled=False))(0)
     norms = [
         float(torch.nn.utils.get_total_norm([p.grad for p in part.parameters() if p.grad is not None]))
         for part in (system.model, system.objective)

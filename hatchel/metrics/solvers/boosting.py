@@ -77,12 +77,12 @@ def boost(
     grid = Histogram(np.asarray(codes, dtype=np.float32), bins, precision)
     groups = list(_groups([np.unique(y, return_inverse=True) for y in labels]))
     growths = [_Growth(grid, group, depth, own) for group, own in zip(groups, rng.spawn(len(groups)), strict=True)]
-    with _single_threaded() as threads, ThreadPoolExecutor(threads) as pool:
+    with single_threaded() as threads, ThreadPoolExecutor(threads) as pool:
         return [forest for forests in pool.map(lambda growth: growth.run(rounds, rate), growths) for forest in forests]
 
 
 @contextmanager
-def _single_threaded() -> Generator[int]:
+def single_threaded() -> Generator[int]:
     """How many threads torch may use, for whole groups of trees: inside one product they would mostly wait."""
     import torch
 
@@ -120,7 +120,7 @@ class _Growth:
         for span in self.spans:
             classes = span.stop - span.start
             if classes == 1:
-                prior[span] /= 1 - prior[span]
+                prior[span] /= np.maximum(1 - prior[span], np.finfo(np.float64).eps)  # one class only: certain
             else:
                 self.step[span] = (classes - 1) / classes  # scikit-learn keeps Friedman's factor (K - 1) / K
         self.start = np.log(prior)
@@ -264,7 +264,7 @@ def _interleave(left: Real, right: Real) -> Real:
 
 
 def _chosen(classes: NDArray[Any], raw: Real) -> NDArray[Any]:
-    return classes[raw.argmax(axis=0) if len(raw) > 1 else (raw[0] > 0).astype(np.int64)]
+    return classes[raw.argmax(axis=0) if len(raw) > 1 else np.minimum(raw[0] > 0, len(classes) - 1)]
 
 
 def _share(gains: NDArray[np.float64]) -> NDArray[np.float64]:

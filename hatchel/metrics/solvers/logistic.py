@@ -75,13 +75,12 @@ def logistic_regression(
 
 
 def _sklearn(codes: Float, labels: Labels, c: float, balanced: bool) -> Any:
-    from sklearn.exceptions import ConvergenceWarning  # slow to import
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LogisticRegression  # slow to import
 
     weights = "balanced" if balanced else None
     model = LogisticRegression(C=c, class_weight=weights, solver="lbfgs", tol=GRADIENT, max_iter=ITERATIONS)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)  # no convergence; many classes for the number of rows
         return model.fit(codes, labels)
 
 

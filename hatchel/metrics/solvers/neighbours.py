@@ -50,7 +50,7 @@ def _information(x: Float, labels: Labels, counts: Labels, neighbours: int, tabl
     for below in range(neighbours + 1):  # the nearest `reach` rows are `below` of them on the left, the rest right
         low, high = place - below, place - below + reach
         fits = (low >= start) & (high < end) & (below <= reach)
-        span = np.maximum(value - value[np.maximum(low, 0)], value[np.minimum(high, n - 1)] - value)
+        span = np.maximum(value - value[np.maximum(low, 0)], value[np.clip(high, 0, n - 1)] - value)
         np.minimum(radius, np.where(fits, span, np.inf), out=radius)
     radius = np.nextafter(radius, 0)
     inside = np.empty(n, dtype=np.int64)

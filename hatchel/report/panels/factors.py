@@ -65,12 +65,14 @@ def disintegration(found: Findings) -> Drawing | None:
         "depend on each other (0: independent, so that the factor has fallen apart although the dimensions are "
         "independent)."
     )
+    if "independent_carriers" in score.parts:  # earlier scores of a run have no such part
+        caption += f" Factors with two independent carriers: {score.parts['independent_carriers']:.0f}."
     return Drawing({"disintegration": disintegration_figure(score)}, caption)
 
 
 def disintegration_figure(score: Score) -> Figure:
     """A bar for each factor, with its carriers."""
-    names = list(score.parts)
+    names = [name for name, part in score.parts.items() if isinstance(part, dict)]
     numbers = np.array([score.parts[name]["effective_number"] for name in names])
     figure = new_figure(0.42 * len(names) + 0.6)
     axes = bare(figure.subplots(), grid="x")

@@ -5,10 +5,15 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
+from hatchel.data.table import decoded_frame
+from hatchel.metrics._reconstruction import Reconstruction
+from hatchel.metrics.score import PARTS
+from hatchel.report import columns
 from hatchel.report.dimensions import RANGE, Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.panels.panel import Drawing, panel
 from hatchel.report.pictures import (
+    ROWS,
     SHOWN,
     Images,
     decoded,
@@ -35,28 +40,45 @@ ROW = Markup(
 )
 
 
-@panel("Reconstructions", place=90, wide=True)
+@panel("Reconstructions", place=2, wide=True)
 def reconstructions(found: Findings) -> Drawing | None:
-    """A few items drawn at random."""
+    """A few items drawn at random; of a table, column by column."""
     if not found.pictured:
-        return None
+        if not found.run.columns:
+            return None
+        caption = (
+            "Each column through the mean code and back: originals across, what comes back upwards. R² is that of the "
+            "numbers; elsewhere the share of items whose likelier value is the right one."
+        )
+        return Drawing({"reconstructions": columns.reconstructions(found)[0]}, caption)
     images = reconstructed(found)
     levels = found.run.levels
     way = "the mean code" if levels == 1 else f"the mean codes of levels 0 to {levels - 1}"
     alt = "A row of original images above " + ("the row" if levels == 1 else "rows") + " of their reconstructions"
     body = IMAGE.format(pixels_uri(mosaic(images)), alt)
     figure = rows_figure(images, reconstruction_labels(levels))
-    return Drawing(
-        {"reconstructions": figure}, f"Above: items drawn at random. Below: the same through {way} and back.", body
-    )
+    caption = f"Above: items drawn at random. Below: the same through {way} and back."
+    score = found.stored.measure("mean", [Reconstruction()], bootstrap=0).get("reconstruction")
+    if score is not None:
+        parts = (f"{words} {score.parts[name]:.4g}" for name, words in PARTS.items() if name in score.parts)
+        caption += f" Reconstruction of all {score.n:,}, in nats per image: {', '.join(parts)}."
+    return Drawing({"reconstructions": figure}, caption, body)
 
 
-@panel("Traversals", place=91, wide=True)
+@panel("Traversals", place=1, wide=True)
 def traversals(found: Findings) -> Drawing | None:
-    """A row of images for each dimension, the most informative first."""
+    """A row of images for each dimension, the most informative first; of a table, small plots of its columns."""
     if not found.pictured:
-        return None
-    images, counts = traversed(found.run, found)
+        if not found.run.columns:
+            return None
+        caption = (
+            "Each row moves one dimension over the range of the data, the others kept at the code of a typical item, "
+            "the most informative first. Each plot is a column of the table, those that move most: its mean, or the "
+            "probability of each value."
+        )
+        return Drawing({"traversals": columns.traversals(found)[0]}, caption)
+    active = len(found.dimensions.active)
+    images, counts = traversed(found.run, found, min(ROWS, active or ROWS))
     strips = [
         strip(found.dimensions, d, pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]])))
         for row, d in enumerate(found.dimensions.order[: len(images)].tolist())
@@ -67,6 +89,8 @@ def traversals(found: Findings) -> Drawing | None:
         f"first. The range is that of the data: from the {low} to the {high} quantile of the posterior means. "
         "I = I(x; z_d) in nats."
     )
+    if hidden := len(found.dimensions.order) - len(images):
+        caption += f" Not shown: {hidden} that say{'s' * (hidden == 1)} less."
     figure = rows_figure(images, traversal_labels(found.dimensions, len(images)), counts)
     return Drawing({"traversals": figure}, caption, Markup("\n").join(strips))
 
@@ -91,7 +115,11 @@ def strip(dimensions: Dimensions, d: int, uri: str) -> Markup:
 def prior_samples(found: Findings) -> Drawing | None:
     """z ~ p(z): everything at once, at each level of a hierarchy, and one group at a time where there are several."""
     if not found.pictured:
-        return None
+        if not found.run.columns:
+            return None
+        drawn = decoded_frame(found.run.sample(8)[1], found.run.columns)
+        table = Markup(drawn.to_html(index=False, border=0, float_format="{:.3g}".format))
+        return Drawing({}, "Decoded draws of z ~ p(z): the mean of a number, else the likeliest value.", table)
     rows = sample_rows(found)
     strips = [ROW.format(name=name, uri=pixels_uri(mosaic(images[None]))) for name, images in rows.items()]
     prior = found.run.model.latent.prior_at(found.run.steps)

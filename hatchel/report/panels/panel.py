@@ -45,7 +45,7 @@ class Panel:
 
     title: str
     place: int
-    """Panels come in ascending order."""
+    """Panels come in ascending order; those below 10 at the top of the page, beside the scores."""
     wide: bool
     """A section of its own, as wide as the page, behind the others."""
     draw: Draw
@@ -90,9 +90,13 @@ class DrawnPanel:
     title: str
     wide: bool
     drawing: Drawing
+    first: bool = False
+    """At the top of the page."""
 
 
 def draw_panels(found: Findings) -> list[DrawnPanel]:
     """All panels that have something to show, in their order."""
     drawn = [(name, panel, panel.draw(found)) for name, panel in all_panels().items()]
-    return [DrawnPanel(name.replace("_", "-"), p.title, p.wide, d) for name, p, d in drawn if d is not None]
+    return [
+        DrawnPanel(name.replace("_", "-"), p.title, p.wide, d, p.place < 10) for name, p, d in drawn if d is not None
+    ]

@@ -18,7 +18,7 @@ LINES = 40
 """Dimensions drawn at most, the most informative ones."""
 
 
-@panel("Scores and their intervals", place=10)
+@panel("Scores and their intervals", place=31)
 def chart(found: Findings) -> Drawing | None:
     """Scores between 0 and 1."""
     keys = found.bounded
