@@ -11,7 +11,7 @@ MINUTES ?= 5
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test fuzz test-cluster torture check format clean
+.PHONY: help quickstart test fuzz test-cluster torture check format bench clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -60,6 +60,9 @@ check: $(READY_DEV)  ## ruff, ruff format, pyright (strict on the package), impo
 format: $(READY_DEV)  ## let ruff put things right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+bench: $(READY_DEV)  ## measure the costs of methods, precisions and the runner (a few minutes), write docs/speed.md
+	$(BIN)/python benchmarks/speed.py
 
 clean:  ## remove the environment and everything built
 	rm -rf $(VENV) dist build runs .pytest_cache .ruff_cache

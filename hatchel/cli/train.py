@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hatchel.cli.options import AsJson, Plugin, Quiet, check_folder, kinds, load_plugins, parse, read_spec
+from hatchel.cli.options import AsJson, Plugin, Quiet, Workers, check_folder, kinds, load_plugins, parse, read_spec
 from hatchel.core.errors import HatchelError
 
 if TYPE_CHECKING:
@@ -46,6 +48,10 @@ def train(
             autocompletion=kinds("hatchel.report", "Tracker"),
         ),
     ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="0..9", help="Train and measure these seeds at once, one thread each.")
+    ] = None,
+    workers: Workers = 0,
     plugin: Plugin = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -62,6 +68,8 @@ def train(
 
     [bold]hatchel train runs/mine --resume[/]       after Ctrl-C, or with steps=40000 to train on
 
+    [bold]hatchel train beta_vae --seeds 0..9[/]    ten models on all cores, their scores and one report
+
     [bold]torchrun --nproc-per-node 2 -m hatchel train beta_tcvae[/]   two processes, the same result
     """
     from hatchel.training import run as runs
@@ -69,6 +77,12 @@ def train(
     check_folder(out)
     load_plugins(plugin)
     given = [*(assignments or ()), *([f"track=[{','.join(track)}]"] if track else [])]
+    if seeds is not None:
+        if resume or epochs is not None or as_json:
+            raise HatchelError("--seeds: goes on by itself and prints a table; leave out --resume, --epochs and --json")
+        spec = read_spec(target, [*([f"data={data}"] if data else ()), *given])
+        _several(spec, _numbers(seeds), out, workers, force, plugin, quiet)
+        return
     if resume and (Path(target) / "config.json").is_file():
         if epochs is not None:
             raise HatchelError("--epochs: a run that is resumed is trained further by steps=..., such as steps=40000")
@@ -110,6 +124,69 @@ def _warn_of_collapse(run: TrainedRun) -> None:
     note = collapse(found.mean, found.std)
     if note:
         print(f"hatchel: {run.folder}: {note}", file=sys.stderr)
+
+
+def _numbers(text: str) -> list[int]:
+    """The seeds that `0..9`, `3` or `0..2,7` name.
+
+    >>> _numbers("0..2,7")
+    [0, 1, 2, 7]
+    """
+    numbers: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", part.strip())
+        if not found:
+            raise HatchelError(f"--seeds {text}: expected seeds such as 0..9 or 0,3,7")
+        numbers += range(int(found[1]), int(found[2] or found[1]) + 1)
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise HatchelError(f"--seeds {text}: name each seed once, the smaller first: 0..9")
+    return numbers
+
+
+def _several(
+    spec: RunSpec, seeds: list[int], out: Path | None, workers: int, retry: bool, plugin: Plugin, quiet: bool
+) -> None:
+    """The seeds as a study of one case: what is done is kept, and the same command goes on after a stop."""
+    from hatchel.cli.printing import failures, print_table
+    from hatchel.cli.tune import engine_from
+    from hatchel.core.progress import status
+    from hatchel.study.grid import Grid
+    from hatchel.study.report import write_report
+    from hatchel.study.runner import run_tasks
+    from hatchel.study.store import Store
+    from hatchel.study.study import Study
+    from hatchel.study.table import Column
+    from hatchel.study.task import Case
+    from hatchel.study.trained import Trained
+
+    spec.data.load()  # once, before every process does, and to refuse what cannot be read
+    task = Trained(seed=0, run=spec.with_fields(seed=0))
+    folder = out or Path("runs") / f"{spec.name}-{task.run.digest()}-seeds"
+    kept, cases = Store(folder), [Case({"method": spec.name}, task.with_fields(seed=seed)) for seed in seeds]
+    kept.create().write_study(spec.name, "laptop", cases)
+    tasks, engine = [case.task for case in cases], engine_from("local", workers, None)
+    try:
+        with nullcontext(None) if quiet else status() as show:
+            run_tasks(
+                tasks, kept, engine, retry=retry, plugins=plugin or (),
+                on_progress=lambda t: show(t.done + t.failed, t.total, t.text()) if show else None,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        print("Stopped; the models are saved: the same command goes on", file=sys.stderr)
+        raise typer.Exit(130) from None
+    frame, failed = kept.frame_of(cases, spec.name, "laptop"), failures(cases, kept)
+    if len(frame):
+        plain = frame[(frame["part"] == "") & (frame["representation"] == "mean")]["metric"]
+        columns = tuple(Column(name, name) for name in dict.fromkeys(plain))
+        about = f"{spec.formula()}, trained with seeds {', '.join(map(str, seeds))}."
+        study = Study(spec.name, about, lambda scale: Grid((cases[0],), len(seeds)), columns, contrast="", trade=None)
+        (table,) = study.tables(frame)
+        rows = list(zip(table.headings, table.texts()[0], strict=True))[1:-1]  # without the method and the seeds
+        print_table(["", f"mean of {frame['seed'].nunique()} seeds"], rows)
+        print(f"Runs: {kept.runs}   Report: {write_report(study, frame, 'laptop', folder / 'report', failed)}")
+    if failed:
+        print("\n".join(failed))
+        raise typer.Exit(1)
 
 
 def quickstart(

@@ -126,9 +126,10 @@ class Upconv(nn.Module):
         self.kernels = nn.ConvTranspose2d(inputs, outputs, kernel, stride, padding, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        weight, bias = self.kernels.weight, self.kernels.bias
-        # Mixed precision has its own rules for the gradient's type: left to torch.
-        if self.thin and x.device.type == "cpu" and x.dtype == weight.dtype:
+        # Under mixed precision in the type of the input: a sum of two types is made by way of copies.
+        weight, bias = (None if p is None else p.to(x.dtype) for p in (self.kernels.weight, self.kernels.bias))
+        assert weight is not None
+        if self.thin and x.device.type == "cpu":
             return Doubling.apply(x, weight, bias)  # pyright: ignore[reportReturnType]
         if x.shape[2:] == (1, 1) and self.padding == 0:  # a linear layer, and faster as one
             row = x.flatten(1) @ weight.permute(0, 2, 3, 1).flatten(1)
@@ -137,7 +138,7 @@ class Upconv(nn.Module):
             y = F.conv_transpose2d(x, weight, None, self.stride, self.padding)
         # Added apart, because oneDNN's own gradient of this bias takes as long as the rest of the backward pass
         # (32 channels, 32x32, batch 256, 2 cores: 91 ms a step with it, 51 ms without).
-        return y if bias is None else y.add_(bias.view(-1, 1, 1))
+        return y if bias is None else y.add_(bias.to(y.dtype).view(-1, 1, 1))
 
 
 class Doubling(Function):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import statistics
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 import torch.distributed as dist
@@ -20,6 +21,7 @@ from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
 from hatchel.core.memory import keep_memory
 from hatchel.core.progress import TrainingBar
+from hatchel.data.dataset import Dataset
 from hatchel.objective.independent import blind_critics
 from hatchel.objective.objective import Loss
 from hatchel.training.callbacks import Watch, tell
@@ -242,6 +244,30 @@ def _stepper(
         return loss
 
     return step_of
+
+
+def faster_precision(spec: RunSpec, data: Dataset) -> Literal["float32", "bfloat16"]:
+    """What `precision=auto` is here: bfloat16 where it makes a step at least a tenth faster; says so."""
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise HatchelError("precision: auto is for one process; set precision=bfloat16 or precision=float32")
+    device, steps = choose_device(spec.device), dict[str, Callable[[int], Loss]]()
+    for precision in ("float32", "bfloat16"):
+        own = spec.with_fields(precision=precision)
+        system = own.build(data.shape)
+        system.to(device=device, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
+        batches = Batches(own, data, torch.arange(len(data)), system.objective.needs)
+        scaler = torch.amp.GradScaler(device.type, enabled=False)
+        steps[precision] = _stepper(system, own, device, batches, make_optimizer(system, own, device), scaler)
+    times: dict[str, list[float]] = {precision: [] for precision in steps}
+    for number in range(8):
+        for precision, step_of in steps.items():
+            began = time.perf_counter()
+            float(step_of(number).objective)  # waits for a GPU
+            times[precision].append(time.perf_counter() - began)
+    whole, half = (statistics.median(seconds[2:]) for seconds in times.values())  # without the first, which warm up
+    chosen = "bfloat16" if whole > 1.1 * half else "float32"
+    print(f"precision=auto: {chosen}; a step in bfloat16 is {whole / half:.2f}x as fast as in float32", file=sys.stderr)
+    return chosen
 
 
 class _Meter:

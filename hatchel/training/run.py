@@ -28,7 +28,7 @@ from hatchel.latents.likelihoods import Columns
 from hatchel.latents.posterior import Posterior
 from hatchel.training.callbacks import Tracker, checked, ended_early
 from hatchel.training.checkpoint import Description, checkpoints, intact, restore, stored_state
-from hatchel.training.loop import choose_device, fit, processes
+from hatchel.training.loop import choose_device, faster_precision, fit, processes
 from hatchel.training.model import Model
 from hatchel.training.order import Batches
 from hatchel.training.spec import RunSpec
@@ -233,6 +233,10 @@ def train(
     spec = updated(spec, fields) if fields else spec
     loaded = held or spec.data.load()
     spec = spec.fit_to(loaded)
+    if spec.precision == "auto":
+        known = out is not None and not force and (Path(out) / "config.json").is_file()
+        chosen = Description.read(Path(out)).spec.precision if known and out else faster_precision(spec, loaded)
+        spec = spec.with_fields(precision=chosen)
     folder = Path(out) if out is not None else Path("runs") / f"{spec.name}-{spec.digest()}"
     with processes(choose_device(spec.device)):
         return _train(spec, loaded, folder, resume, force, progress, told)

@@ -171,8 +171,9 @@ class RunSpec(Spec):
     """
     stop: Stop | None = added(default=None)
     """When to end before the last step: `plateau` of the loss, or of a `metric`; left out: never."""
-    precision: Literal["float32", "bfloat16", "float16"] = "float32"
-    """Of the forward pass (automatic mixed precision)."""
+    precision: Literal["float32", "bfloat16", "float16", "auto"] = "float32"
+    """Of the forward pass (automatic mixed precision); auto times a few steps of float32 and bfloat16, and the run is
+    what it chose."""
     compile: bool = local(default=False)
     """Compile encoder and decoder with torch.compile."""
     device: str = local(default="auto")

@@ -242,3 +242,13 @@ def test_a_compiled_step_is_the_eager_one(tmp_path: Path, monkeypatch: pytest.Mo
 def test_as_many_checkpoints_stay_as_asked(tmp_path: Path, keep: int, steps: list[int]) -> None:
     train(spec(checkpoint_every=1, keep_checkpoints=keep), out=tmp_path, progress=False)
     assert [int(place.name.removeprefix("step-")) for place in checkpoints(tmp_path)] == steps
+
+
+def test_auto_precision_is_one_of_the_two_and_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = train(spec(steps=2, precision="auto"), out=tmp_path / "auto", progress=False)
+    said = capsys.readouterr().err
+    assert f"precision=auto: {made.spec.precision}" in said
+    chosen = spec(steps=2, precision=made.spec.precision)
+    assert made.spec.digest() == chosen.fit_to(made.data).digest()
+    train(spec(steps=2, precision="auto"), out=tmp_path / "auto", progress=False)  # the finished run, not timed again
+    assert not capsys.readouterr().err
