@@ -64,7 +64,7 @@ class Everything(dict[str, float]):
 
     NAMES = (
         "mig", "sap", "dci", "dci.completeness", "dci.informativeness", "factor_vae_score", "elbo_terms",
-        "elbo_terms.mutual_information", "pairwise_nmi", "gaussian_tc", "gaussian_tc@sample", "reconstruction",
+        "elbo_terms.mutual_information", "total_correlation", "dci(regressor=forest_regression)", "pairwise_nmi", "gaussian_tc", "gaussian_tc@sample", "reconstruction",
         "reconstruction@level 1", "reconstruction@level 2", "mig@layer m2", "mig@layer m3", "active_units",
         "dci(regressor=forest)", "correlation", "tc", "truth", "mean", "sample", "information", "width", "log_evidence",
         "aggregate_kl", "distinct", "clustering", "named_alike", "between", "unused", "kept", "removed", "parameters",
