@@ -109,7 +109,7 @@ class Store:
                 "cell": to_dict(task),
                 "values": dict(result.values),
                 "details": dict(result.details),
-                "seconds": round(seconds, 3),
+                "seconds": round(max(seconds, result.spent), 3),
                 "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "hatchel": __version__,
                 "machine": machine(),

@@ -24,6 +24,8 @@ class Result:
     """Numbers by name, METRIC.PART@REPRESENTATION: the rows of the frame."""
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Curves, matrices and other plain JSON that a figure draws."""
+    spent: float = field(default=0.0, compare=False)
+    """Seconds of training, in earlier attempts too."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class Trained(Task):
             details["history"] = [[s, matrices(found)] for s, found in zip(steps, measured, strict=True)]
         last = measured[-1]
         details |= {"matrices": matrices(last), "settings": last.settings, "training": training_curves(run)}
-        return Result(flat(last) | seen_by_critics(run) | {"training_seconds": training_seconds(run)}, details)
+        return Result(flat(last) | seen_by_critics(run), details, training_seconds(run))
 
     def check(self) -> None:
         if self.snapshots > self.run.steps:

@@ -66,7 +66,7 @@ def test_every_command_shows_the_same_numbers_and_only_the_first_measures(
         assert (own.value, own.interval.low, own.interval.high, own.replicates) == (
             stored["value"], ends["low"], ends["high"], ends["replicates"],
         )  # fmt: skip
-        shown = f'data-label="Value">{own.value:.3f}</td>\n<td data-label="95 % interval">'
+        shown = f'data-label="Value">{own.value:.3f}<small>'
         assert f"{shown}{own.interval.low:.3f} – {own.interval.high:.3f}" in html
         if representation == "mean":
             assert f"| {metric} | {own.value:.4f} | {ends['low']:.4f} to {ends['high']:.4f} |" in text
