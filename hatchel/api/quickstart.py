@@ -38,7 +38,7 @@ FIELDS: dict[str, Any] = {
 QUICKSTART = resolve(
     "factor_vae", DATA, {"gamma": 10.0, "encoder": "split", "by": DensityRatio(hidden=256)}
 ).with_fields(**FIELDS)  # fmt: skip
-"""What is trained: FactorVAE with the encoder of Split Encoder 2019, of the pool's runs that which tells most factors."""
+"""What is trained: FactorVAE with the encoder of Split Encoder 2019."""
 CONTROL = resolve("vae", DATA).with_fields(**FIELDS)
 """The plain method beside it."""
 GROWING = "growing.png"
