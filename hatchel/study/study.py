@@ -79,7 +79,7 @@ class Study:
         """A study by its name or by its file; `store` is where its records are, if not in ./studies.
 
         >>> Study.load("split-encoder").paper
-        'Split Encoder 2019, Figs. 3, 4, 6, 7, 9-11'
+        'Split Encoder 2019, Figs. 2-4, 6, 7, 9-11'
         """
         if Path(name).suffix.lower() in FILES:
             from hatchel.study.file import read_file
