@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,9 @@ class Growing(Callback):
         picture = traversals(run)
         if picture is not None:
             scale = max(1, 1200 // picture.width)
-            picture.resize((scale * picture.width, scale * picture.height), 0).save(run.folder / GROWING)
+            drawn = BytesIO()
+            picture.resize((scale * picture.width, scale * picture.height), 0).save(drawn, "PNG")
+            write_bytes(run.folder / GROWING, drawn.getvalue())
 
 
 @dataclass(frozen=True)
@@ -159,12 +162,12 @@ def _both(spec: RunSpec, control: RunSpec, out: Path, force: bool, progress: boo
     """Model and control at once, each with half of the cores: two single threads do more than one pair of them."""
     beside, cores = out / "control" / control.name, os.cpu_count() or 1
     if cores == 1:
-        return _trained(spec, out, force, progress), _trained(control, beside, force, progress)
+        return _trained(spec, out, force, progress, Growing()), _trained(control, beside, force, progress)
     _ = spec.data.load()  # rendered once, not by both
     half = {"threads": cores // 2}
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         other = pool.submit(_control, to_dict(control.with_fields(**half)), beside, force)
-        model = _trained(spec.with_fields(**half), out, force, progress)
+        model = _trained(spec.with_fields(**half), out, force, progress, Growing())
         other.result()
     return model, TrainedRun.load(beside, data=model.data)
 
@@ -173,9 +176,9 @@ def _control(spec: dict[str, Any], folder: Path, force: bool) -> None:
     _trained(from_dict(RunSpec, spec), folder, force, progress=False)
 
 
-def _trained(spec: RunSpec, folder: Path, force: bool, progress: bool) -> TrainedRun:
+def _trained(spec: RunSpec, folder: Path, force: bool, progress: bool, *callbacks: Callback) -> TrainedRun:
     try:
-        return train(spec, out=folder, resume=True, force=force, progress=progress, callbacks=[Growing()])
+        return train(spec, out=folder, resume=True, force=force, progress=progress, callbacks=callbacks)
     except Stopped as stopped:
         done = str(stopped).partition(";")[0]
         raise Stopped(f"{spec.name}: {done}; run the same command again to go on") from None

@@ -64,7 +64,7 @@ class UDR(Metric):
         count = left.shape[1] + right.shape[1]
         if not left.shape[1] or not right.shape[1]:
             return 0.0
-        matrix = _correlation(left, right) if self.similarity == "spearman" else _lasso(left, right, self.alpha)
+        matrix = rank_correlations(left, right) if self.similarity == "spearman" else _lasso(left, right, self.alpha)
         return (_dominance(matrix) + _dominance(matrix.T)) / count
 
 
@@ -74,7 +74,8 @@ def _dominance(matrix: Float) -> float:
     return float((matrix.max(axis=0) ** 2 / np.where(total > 0, total, 1.0)).sum())
 
 
-def _correlation(left: Float, right: Float) -> Float:
+def rank_correlations(left: Float, right: Float) -> Float:
+    """|Spearman's correlation| of every column of one with every column of the other."""
     from scipy.stats import rankdata  # slow to import
 
     left, right = (standardised(rankdata(codes, axis=0)) for codes in (left, right))

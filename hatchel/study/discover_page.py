@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hatchel.core.files import write_json, write_text
 from hatchel.core.progress import duration
+from hatchel.metrics._udr import rank_correlations
 from hatchel.report.findings import Findings, analyse
 from hatchel.report.page import write_report
 from hatchel.report.pictures import mosaic, moved, stops, traversed, typical
@@ -96,15 +97,7 @@ def agreement_by_coordinate(own: NDArray[Any], others: Sequence[NDArray[Any]]) -
     >>> agreement_by_coordinate(z, [-z[:, ::-1] ** 3]).round(6).tolist()
     [1.0, 1.0]
     """
-    from scipy.stats import rankdata
-
-    def ranks(codes: NDArray[Any]) -> NDArray[np.float64]:
-        found = rankdata(codes, axis=0)
-        centred = found - found.mean(axis=0)
-        return centred / np.maximum(np.sqrt((centred**2).sum(axis=0)), 1e-12)
-
-    mine = ranks(own)
-    return np.mean([np.abs(mine.T @ ranks(other)).max(axis=1) for other in others], axis=0)
+    return np.mean([rank_correlations(own, other).max(axis=1) for other in others], axis=0)
 
 
 def _directions(found: Findings, agreement: NDArray[np.float64]) -> list[Direction]:
