@@ -66,6 +66,9 @@ class Layout:
     closed_kl: bool = True
     """Whether KL(q(z|x) || p(z)) is a sum over sites in closed form, for the posteriors and the prior of the latent."""
 
+    given_class: bool = False
+    """Whether the real coordinates are drawn given the class, so that alone they have no density given x."""
+
     @staticmethod
     def of(
         groups: Mapping[str, Sequence[int]],
@@ -74,6 +77,7 @@ class Layout:
         levels: int = 1,
         layered: bool = False,
         closed_kl: bool = True,
+        given_class: bool = False,
     ) -> Layout:
         """From how many columns each site of each named group has; `nesting` left out: the groups have no parts."""
         sites: list[Site] = []
@@ -85,7 +89,7 @@ class Layout:
                 place = f"z{column}" if size == 1 else f"z{column}-{column + size - 1}"
                 sites.append(Site(place if plain else f"{place} {group}", tuple(range(column, column + size)), group))
                 column += size
-        return Layout(tuple(sites), nesting or (tuple(blocks),), levels, layered, closed_kl)
+        return Layout(tuple(sites), nesting or (tuple(blocks),), levels, layered, closed_kl, given_class)
 
     @property
     def groups(self) -> Partition:

@@ -12,14 +12,16 @@ import torch
 from torch import Tensor, nn
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.spec import added
 from hatchel.latents import concrete
 from hatchel.latents.concrete import Form, Temperature
 from hatchel.latents.latent import Latent, LatentModule
 from hatchel.latents.layout import Block, Layout, Partition
-from hatchel.latents.mixed_posterior import MixedPosterior
+from hatchel.latents.mixed_posterior import ByClassPosterior, MixedPosterior
 from hatchel.latents.posterior import Posterior
 from hatchel.latents.prior import LOG_2PI, Prior
 from hatchel.latents.variables import Concrete, Gaussian, Variable, in_order, partition
+from hatchel.nets.part import Classes
 
 
 class Mixed(Latent):
@@ -44,10 +46,27 @@ class Mixed(Latent):
     discrete: Form = "relaxed"
     """Density of a relaxed class in every term: the Concrete one, a true bound under which classes stay unused; `soft`,
     the sum of z_k log p_k, which trains best and is no bound; or `pmf`, the probability of the largest class."""
+    reads_class: bool = added(default=False)
+    """Whether the coordinates are drawn given the class, q(c|x) q(s|x,c): the encoder gives a mean and a log-variance
+    for each class, and the drawn class chooses among them."""
 
     def check(self) -> None:
         if not self.groups:
             raise HatchelError("groups: a latent needs at least one group")
+        sizes = [size for group in self.groups.values() for size in group.sizes]
+        discrete = [size for size in sizes if size > 1]
+        if self.reads_class and (len(discrete) != 1 or len(discrete) == len(sizes)):
+            raise HatchelError(
+                "reads_class: needs one discrete variable and coordinates that read it, and the groups have "
+                f"{len(discrete)} and {len(sizes) - len(discrete)}; leave reads_class out"
+            )
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """With `reads_class`, a mean and a log-variance for each class."""
+        plain, layout = super().widths, self.layout
+        classes = layout.sites[layout.discrete[0]].classes if self.reads_class else 1
+        return tuple(w if isinstance(w, Classes) else w * classes for w in plain)
 
     @property
     def layout(self) -> Layout:
@@ -57,7 +76,7 @@ class Mixed(Latent):
         numbers = [size for group in sizes.values() for size in group]
         normal, discrete = 1 in numbers, any(size > 1 for size in numbers)
         closed = not (normal and self.prior != "standard") and not (discrete and self.discrete_kl == "drawn")
-        return Layout.of(sizes, nesting, closed_kl=closed)
+        return Layout.of(sizes, nesting, closed_kl=closed, given_class=self.reads_class)
 
     def build(self) -> LatentModule:
         return _MixedModule(self)
@@ -75,7 +94,8 @@ class _MixedModule(LatentModule):
 
     def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> MixedPosterior:
         numbers = parameters.float() if parameters.dtype in (torch.float16, torch.bfloat16) else parameters
-        return MixedPosterior(numbers, self.layout, self.spec.temperature.at(step), self.spec.discrete)
+        kind = ByClassPosterior if self.spec.reads_class else MixedPosterior
+        return kind(numbers, self.layout, self.spec.temperature.at(step), self.spec.discrete)
 
     def prior_at(self, step: int | None = None) -> MixedPrior:
         return MixedPrior(self.prior, self.layout, self.spec.temperature.at(step), self.spec.discrete)

@@ -8,6 +8,7 @@ from typing import Self
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from hatchel.core.distributed import own_rows, world
 from hatchel.latents import concrete
@@ -57,13 +58,20 @@ class MixedPosterior(Posterior):
 
     def rsample(self, generator: torch.Generator) -> Tensor:
         """z = mu + sigma * eps for the coordinates, softmax((log p + Gumbel) / lambda) for the classes."""
-        rows, coordinates = self.locations.shape
+        return self._placed(*self._noise(generator))
+
+    def _noise(self, generator: torch.Generator) -> tuple[Tensor, dict[int, Tensor]]:
+        """Of the coordinates, in standard deviations, and the drawn classes."""
+        rows, coordinates = self.parameters.shape[0], len(self.layout.coordinates)
         noise = own_rows(torch.randn(rows * world(), coordinates, generator=generator)).to(self.parameters)
         parts: dict[int, Tensor] = {}
         for s, logits in self.logits.items():
             times = torch.empty(rows * world(), logits.shape[1]).exponential_(generator=generator)
             parts[s] = concrete.draw(logits, self.temperature, own_rows(times).to(logits))
-        return self._assembled(self.locations + (0.5 * self.log_variances).exp() * noise, parts)
+        return noise, parts
+
+    def _placed(self, noise: Tensor, classes: Mapping[int, Tensor]) -> Tensor:
+        return self._assembled(self.locations + (0.5 * self.log_variances).exp() * noise, classes)
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
         numbers = [self.layout.numbers[s] for s in block if s in self.layout.numbers]
@@ -95,3 +103,77 @@ class MixedPosterior(Posterior):
             discrete[s] if s in discrete else coordinates[:, self.layout.numbers[s], None] for s in self.layout.whole
         ]
         return torch.cat(parts, 1)
+
+
+class ByClassPosterior(MixedPosterior):
+    """q(c|x) q(s|x,c): the coordinates' means and log-variances are given for each class, and c chooses among them.
+
+    A relaxed c chooses by its shares. HFVAE's tables draw no line from the class to the style; the authors' program
+    lets style read the drawn class, and so does this, as an option. Its terms need log q of codes under other items'
+    posteriors. The density of (c_i, s_i) under x_j is taken to be q(c_i|x_j) q(s_i|x_j, c_j), at the class that was
+    drawn for item j, as in the authors' library. Then every density is a sum over sites and the terms telescope to
+    log q(c|x) q(s|x,c) - log p(z). Averaged over j it is an unbiased estimate of q(s) and of q(c); of the joint density
+    it is exact where c_i = c_j or q(c_i|x_j) = 0, that is for sure classes. The exact form would ask for the style
+    of every item under the class of every other.
+
+    `mean` and `variance` are the moments over classes; the KL of the coordinates is that given the drawn class.
+    """
+
+    def given(self, classes: Tensor) -> MixedPosterior:
+        """q(c|x) and q(s|x, c) for one class of each input, (B, K) one-hot or relaxed."""
+        chosen = {s: classes[:, None, :] @ table for s, table in self._tables.items()}  # (B, 1, 2)
+        parts = [chosen[s][:, 0] if s in chosen else self.logits[s] for s in self.layout.whole]
+        return MixedPosterior(torch.cat(parts, 1), self.layout, self.temperature, self.form)
+
+    @functools.cached_property
+    def _tables(self) -> dict[int, Tensor]:
+        """Mean and log-variance of each coordinate for each class: (B, K, 2)."""
+        return {s: self._parts[s].unflatten(1, (-1, 2)) for s in self.layout.coordinates}
+
+    @functools.cached_property
+    def _parts(self) -> tuple[Tensor, ...]:
+        (site,) = self.layout.discrete
+        classes = self.layout.sites[site].classes
+        return self.parameters.split([s.classes or 2 * classes for s in self.layout.sites], 1)
+
+    @functools.cached_property
+    def logits(self) -> dict[int, Tensor]:
+        return {s: self._parts[s].log_softmax(1) for s in self.layout.discrete}
+
+    @functools.cached_property
+    def locations(self) -> Tensor:
+        return self._moments[0]
+
+    @functools.cached_property
+    def log_variances(self) -> Tensor:
+        return self._moments[1].log()
+
+    @functools.cached_property
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        """Mean and variance of the coordinates, over classes: (B, G) each."""
+        (logits,) = self.logits.values()
+        mean, log_variance = torch.stack([*self._tables.values()], 1).unbind(3)  # (B, G, K)
+        share = logits.exp()[:, None, :]
+        centre = (share * mean).sum(2)
+        return centre, (share * (log_variance.exp() + (mean - centre[..., None]).square())).sum(2)
+
+    def draw(self, generator: torch.Generator) -> tuple[MixedPosterior, Tensor]:
+        noise, parts = self._noise(generator)
+        q = self.given(*parts.values())
+        return q, q._placed(noise, parts)
+
+    def rsample(self, generator: torch.Generator) -> Tensor:
+        return self.draw(generator)[1]
+
+    def log_prob(self, z: Tensor, block: Block) -> Tensor:
+        return self.given(z[:, self.layout.columns(self.layout.discrete)]).log_prob(z, block)
+
+    def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
+        raise TypeError("no class was drawn for these inputs: ask the posterior that `draw` returns")
+
+    def code(self, hard: bool = False) -> Tensor:
+        """If `hard`, the coordinates' means are those of the decided class."""
+        if not hard:
+            return self.mean
+        (logits,) = self.logits.values()
+        return self.given(F.one_hot(logits.argmax(1), logits.shape[1]).to(logits)).code(hard=True)

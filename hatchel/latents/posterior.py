@@ -26,6 +26,10 @@ class Posterior(ABC):
     def rsample(self, generator: torch.Generator) -> Tensor:
         """A reparameterised draw (B, D); every rank draws the whole batch's noise and takes its own rows."""
 
+    def draw(self, generator: torch.Generator) -> tuple[Posterior, Tensor]:
+        """A draw, and q as it is given what was drawn: itself, unless one site is drawn given another."""
+        return self, self.rsample(generator)
+
     @abstractmethod
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
         """log q(z_i,block | x_i): (B,)."""

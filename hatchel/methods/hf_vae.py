@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from hatchel.core.spec import Count, NonNegative, in_steps
+from hatchel.core.spec import Count, NonNegative, added, in_steps
 from hatchel.latents.concrete import Form, Temperature
 from hatchel.latents.mixed import Mixed
 from hatchel.latents.variables import Concrete, Gaussian, Variable
@@ -57,11 +57,13 @@ class HFVAE(Method, kind="hf_vae"):
     """Steps over which it falls: the first half of the training."""
     by: Density = Stratified()
     """How log q(z) is estimated: Eq. 13 of the paper."""
+    reads_class: bool = added(default=False)
+    """Whether style reads the drawn class, q(s|x,c), as in the authors' program; in the paper's tables it does not."""
 
     def latent(self) -> Mixed:
         groups = self.groups or _two_groups(self.style, self.classes)
         # In closed form for the head start; at weight 10 the noise of a drawn KL would count.
-        return Mixed(groups, self.prior, self.temperature, "categorical", self.discrete)
+        return Mixed(groups, self.prior, self.temperature, "categorical", self.discrete, self.reads_class)
 
     def terms(self) -> Terms:
         """Eq. 9 of the paper, and the head start."""
@@ -105,10 +107,12 @@ class BetaSVAE(Method, kind="beta_svae"):
     """As in HFVAE; 0: none, as in the paper."""
     head_start_steps: Count = in_steps(default=150_000)
     """Steps over which it falls."""
+    reads_class: bool = added(default=False)
+    """As in HFVAE."""
 
     def latent(self) -> Mixed:
         groups = self.groups or _two_groups(self.style, self.classes)
-        return Mixed(groups, temperature=self.temperature, discrete=self.discrete)
+        return Mixed(groups, temperature=self.temperature, discrete=self.discrete, reads_class=self.reads_class)
 
     def terms(self) -> Terms:
         first = _head_start(self.head_start, self.head_start_steps, self.latent())

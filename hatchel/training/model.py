@@ -75,7 +75,7 @@ class Model(nn.Module):
 
     def _trace(self, batch: Batch, encoded: Encoded, level: int, stream: str) -> Trace:
         q, _ = self.encode(batch.x, batch.step, level, encoded)
-        z = q.rsample(generator(batch.seed, stream, batch.step))
+        q, z = q.draw(generator(batch.seed, stream, batch.step))
         p = self.latent.prior_at(batch.step)
         return Trace(
             batch,

@@ -11,7 +11,7 @@ from hatchel.objective.estimators.minibatch import Stratified
 from hatchel.objective.evaluator import Evaluator
 from hatchel.objective.terms.decomposition import DimensionKL, MutualInformation, TotalCorrelation
 from hatchel.objective.trace import Trace
-from tests.conftest import MIXED, gaussian_trace, mixed_trace
+from tests.conftest import BY_CLASS, MIXED, gaussian_trace, mixed_trace
 
 DENSITIES = list(Density.members().values())
 
@@ -58,11 +58,11 @@ def test_gradient_reaches_every_posterior(density: type[Density]) -> None:
         assert (parameter.grad.abs().sum(1) > 0).all()
 
 
-@pytest.mark.parametrize("kind", MIXED)
+@pytest.mark.parametrize("kind", MIXED | BY_CLASS)
 @pytest.mark.parametrize("density", DENSITIES, ids=lambda d: d.kind)
 def test_terms_telescope_on_groups_classes_and_learned_priors(density: type[Density], kind: str) -> None:
     """I + TC(groups) + TC(parts of groups) + ... + TC(within) + sum_d KL_d = log q(z|x) - log p(z), row by row."""
-    t = mixed_trace(MIXED[kind])
+    t = mixed_trace((MIXED | BY_CLASS)[kind])
     by = density()
     if not t.q.layout.continuous and by.kind == "gaussian":
         assert "discrete sites" in by.accepts(t.q.layout)
@@ -80,9 +80,9 @@ def test_terms_telescope_on_groups_classes_and_learned_priors(density: type[Dens
     torch.testing.assert_close(over_sites, whole, atol=1e-9, rtol=0)
 
 
-@pytest.mark.parametrize("kind", MIXED)
+@pytest.mark.parametrize("kind", MIXED | BY_CLASS)
 def test_telescoping_on_mixed_latents_survives_single_precision(kind: str) -> None:
-    t = mixed_trace(MIXED[kind], dtype=torch.float32)
+    t = mixed_trace((MIXED | BY_CLASS)[kind], dtype=torch.float32)
     evaluator = Evaluator(t, {}, {})
     by = Stratified()
     total = sum(term.value(t, evaluator) for term in (MutualInformation(by), TotalCorrelation(by), DimensionKL(by)))

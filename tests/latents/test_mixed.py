@@ -8,7 +8,7 @@ import json
 import pytest
 import torch
 import yaml
-from torch.distributions import Categorical, MultivariateNormal, kl_divergence
+from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal, Normal, kl_divergence
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import from_dict, to_dict
@@ -236,3 +236,68 @@ def test_bad_groups_are_refused() -> None:
         from_dict(Latent, {"kind": "mixed", "groups": {"c": {"kind": "concrete", "classes": 1}}})
     with pytest.raises(HatchelError, match="unknown variable 'concret'"):
         from_dict(Latent, {"kind": "mixed", "groups": {"c": "concret"}})
+
+
+def by_class(equal: bool = False) -> tuple[Mixed, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """A latent whose style reads the class, and for 6 inputs logits (B, K), means and deviations (B, G, K)."""
+    latent = Mixed({"class": Concrete(4), "style": Gaussian(2)}, discrete="pmf", reads_class=True)
+    numbers = torch.randn(6, 4 + 2 * 8, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    tables = numbers[:, 4:].unflatten(1, (2, 4, 2))
+    if equal:
+        tables[:] = tables[:, :, :1].clone()
+    return latent, numbers, tables[..., 0], (0.5 * tables[..., 1]).exp()
+
+
+def test_style_given_the_class_has_the_density_of_the_drawn_class() -> None:
+    latent, numbers, mean, std = by_class()
+    module = latent.build()
+    q, z = module.posterior(numbers).draw(torch.Generator().manual_seed(0))
+    own = Categorical(logits=numbers[:, :4])
+    c, style = z[:, :4], z[:, 4:]
+    shares = c[:, None, :]
+    at, scale = (shares * mean).sum(2), (shares * std.log()).sum(2).exp()  # (B, G)
+    normal = Normal(at, scale)
+    torch.testing.assert_close(q.log_prob(z, q.layout.whole), own.log_prob(c.argmax(1)) + normal.log_prob(style).sum(1))
+    # Of code i under item j: the class of i, the style of j's own class.
+    cross = q.cross_log_prob(z, (q.layout.whole, (1,)))
+    for i in range(6):
+        under = Normal(at, scale).log_prob(style[i])  # (B, G)
+        torch.testing.assert_close(cross[0, i], own.log_prob(c[i].argmax().expand(6)) + under.sum(1))
+        torch.testing.assert_close(cross[1, i], under[:, 0])
+    # A code can be asked about before any is drawn, other items' codes cannot.
+    torch.testing.assert_close(module.posterior(numbers).log_prob(z, (1, 2)), q.log_prob(z, (1, 2)))
+    with pytest.raises(TypeError, match="no class was drawn"):
+        module.posterior(numbers).cross_log_prob(z, ((0,),))
+
+
+def test_its_moments_are_those_of_a_mixture_over_classes() -> None:
+    latent, numbers, mean, std = by_class()
+    q = latent.build().posterior(numbers)
+    mixing = Categorical(logits=numbers[:, None, :4].expand(6, 2, 4))
+    mixture = MixtureSameFamily(mixing, Normal(mean, std))
+    torch.testing.assert_close(q.mean[:, 4:], mixture.mean)
+    torch.testing.assert_close(q.variance[:, 4:], mixture.variance)
+    decided = numbers[:, :4].argmax(1)
+    torch.testing.assert_close(q.code(hard=True)[:, 4:], mean[torch.arange(6), :, decided])
+
+
+def test_with_the_same_style_for_every_class_it_is_the_plain_posterior() -> None:
+    latent, numbers, mean, std = by_class(equal=True)
+    plain = Mixed(latent.groups, discrete="pmf")
+    style = torch.stack([mean[..., 0], 2 * std[..., 0].log()], 2).flatten(1)
+    same = plain.build().posterior(torch.cat([numbers[:, :4], style], 1))
+    q, z = latent.build().posterior(numbers).draw(torch.Generator().manual_seed(1))
+    torch.testing.assert_close(z, same.rsample(torch.Generator().manual_seed(1)))
+    for block in (q.layout.whole, (1,)):
+        torch.testing.assert_close(q.cross_log_prob(z, (block,)), same.cross_log_prob(z, (block,)))
+
+
+def test_what_cannot_read_a_class_is_refused() -> None:
+    for groups in ({"z": Gaussian(2)}, {"c": Concrete(3)}, {"c": Concrete(3, count=2), "s": Gaussian(2)}):
+        with pytest.raises(HatchelError, match=r"reads_class: needs one discrete variable .*leave reads_class out"):
+            Mixed(groups, reads_class=True)
+    layout = by_class()[0].layout
+    assert "add the class to `sites` (0)" in MutualInformation(sites=(1,)).accepts(layout)
+    assert not MutualInformation(sites=(0, 1)).accepts(layout)
+    plain = Mixed(by_class()[0].groups, discrete="pmf")
+    assert plain.digest() == Mixed(plain.groups, discrete="pmf", reads_class=False).digest()

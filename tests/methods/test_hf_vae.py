@@ -47,6 +47,17 @@ def test_with_all_weights_one_the_objective_is_the_elbo(discrete: str) -> None:
         assert split["objective"] == pytest.approx(whole["objective"], rel=1e-5)
 
 
+def test_style_may_read_the_drawn_class() -> None:
+    """With all weights one it is still the elbo, of another posterior."""
+    ones = {"alpha": 1, "beta": 1, "gamma": 1, "head_start": 0, "discrete": "pmf"}
+    split = losses("hf_vae", reads_class=True, **ones)
+    whole = losses("beta_svae", beta=1, discrete="pmf", reads_class=True)
+    assert split["objective"] == pytest.approx(whole["objective"], rel=1e-5)
+    assert split["objective"] != pytest.approx(losses("hf_vae", **ones)["objective"], rel=1e-5)
+    nets = {"encoder": "hfvae_mnist", "decoder": "hfvae_mnist_decoder"}
+    assert math.isfinite(losses("hf_vae", reads_class=True, **nets)["objective"])
+
+
 def test_the_head_start_is_an_extra_weight_on_style_that_falls_to_zero() -> None:
     plain, ahead = (losses("hf_vae", head_start=h, head_start_steps=12) for h in (0, 8))  # at step 3 of 12
     assert "head_start" not in plain

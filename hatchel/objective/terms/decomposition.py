@@ -34,7 +34,14 @@ class MutualInformation(Term):
 
     def accepts(self, layout: Layout) -> str:
         missing = [s for s in self.sites or () if s not in layout.whole]
-        return f"the latent has sites 0 to {len(layout.whole) - 1}, not {missing[0]}" if missing else ""
+        if missing:
+            return f"the latent has sites 0 to {len(layout.whole) - 1}, not {missing[0]}"
+        if layout.given_class and not {*layout.discrete} <= {*self._block(layout)}:
+            return (
+                "coordinates that are drawn given the class have no density without it; add the class to `sites` "
+                f"({', '.join(map(str, layout.discrete))}), or leave reads_class out"
+            )
+        return ""
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
         block = self._block(t.q.layout)
