@@ -7,12 +7,12 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from hatchel.core.spec import Count
+from hatchel.core.spec import Count, added
 from hatchel.nets.conv import Conv, Deconv
 from hatchel.nets.group import Branches, GroupedConv, branches_of, convolution, image_shape
 from hatchel.nets.layers import ToShape, Upconv, grid_of
 from hatchel.nets.part import Decoder, Encoded, Encoder, Shape
-from hatchel.nets.router import AttentionRouter, FixedRouter, LinearRouter, PrintedRouter, Router
+from hatchel.nets.router import AttentionRouter, FixedRouter, LinearRouter, NoRouter, PrintedRouter, Router
 
 
 class Recurd0(Encoder):
@@ -76,7 +76,6 @@ MODULES: dict[str, dict[int, tuple[Module, ...]]] = {
     "literal": {1: ((4, (32, 64)),), 2: ((2, (32,)), (4, (16,)))},
 }
 """Tables 4 and 5 by reading and depth: every module but the last."""
-LAST_CHANNELS = 16
 
 
 class Recursive(Encoder):
@@ -101,8 +100,9 @@ class Recursive(Encoder):
     "How many modules have a router: Table 4 or Table 5."
     k: Count = 2
     "How many features each encoder reads: 1 to the number of encoders before it. The paper does not print its choice."
-    router: Literal["similarity", "printed", "linear", "fixed", "attention"] = "similarity"
-    "Ours; Eq. 5 as printed, as far as its sizes allow; or one of the paper's three ablations (Table 9)."
+    router: Literal["similarity", "printed", "linear", "fixed", "attention", "none"] = "similarity"
+    """Ours; Eq. 5 as printed, as far as its sizes allow; one of the paper's three ablations (Table 9); or none (ours):
+    every encoder reads all features."""
     scaled: bool = True
     "Divide the similarity by the root of the features' length; the paper does not."
     hidden: Count = 16
@@ -111,6 +111,8 @@ class Recursive(Encoder):
     "Sites each head gives; the paper has 2 on CelebA."
     reading: Literal["total", "literal"] = "total"
     "The width printed for a module before the heads: of all its encoders in sum, or of each."
+    channels: Count = added(default=16)
+    "Of each head's convolution; with channels=32 hidden=128 the heads are the split encoder's branches."
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
         """Features: for l = 2, 3, ... `m<l>` is what the encoders before router l give, (B, encoders, C, H, W).
@@ -127,11 +129,12 @@ class Recursive(Encoder):
             groups.append(_group(count, (channels, *sizes), own=i > 0))
             height, width = height >> len(sizes), width >> len(sizes)
             routers.append(self._router((sizes[-1], height, width), count, following))
-            channels = sizes[-1] * count // following if self.router == "fixed" else sizes[-1]
+            whole = {"fixed": following, "none": 1}.get(self.router, count)
+            channels = sizes[-1] * count // whole
         last = Branches(
             (channels, height, width),
             widths,
-            channels=LAST_CHANNELS,
+            channels=self.channels,
             hidden=self.hidden,
             together=self.together,
             own=True,
@@ -150,6 +153,8 @@ class Recursive(Encoder):
                 return FixedRouter(shape, inputs, outputs)
             case "attention":
                 return AttentionRouter(shape, outputs)
+            case "none":
+                return NoRouter(outputs)
 
 
 class _Recursion(nn.Module):

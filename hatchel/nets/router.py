@@ -94,6 +94,17 @@ class FixedRouter(nn.Module):
         return m.flatten(1, 2).unflatten(1, (self.outputs, -1))
 
 
+class NoRouter(nn.Module):
+    """Every encoder reads all features, their channels side by side (ours)."""
+
+    def __init__(self, outputs: int) -> None:
+        super().__init__()
+        self.outputs = outputs
+
+    def forward(self, m: Tensor) -> Tensor:
+        return m.flatten(1, 2)[:, None].expand(-1, self.outputs, -1, -1, -1)
+
+
 class AttentionRouter(nn.Module):
     """Attention with 8 heads: the ablation "Att" (Chen et al. 2022, Table 9, which says no more than that).
 

@@ -39,7 +39,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Grid:
-    """Tasks with their labels, each computed with seeds 0, 1, ..."""
+    """Tasks with their labels, each computed with seeds `first`, `first` + 1, ..."""
 
     cases: tuple[Case, ...]
     """With any seed: the grid sets it."""
@@ -50,6 +50,8 @@ class Grid:
     """Whether more seeds than one make sense: closed forms and counts have none."""
     then: tuple[Grid, ...] = ()
     """What is computed after these, in this order."""
+    first: int = 0
+    """The first seed; that of a search is above those that confirm what it found."""
 
     def tasks(self, seeds: int | None = None) -> list[Case]:
         """Every case with every seed; `seeds` replaces the grid's own number of them.
@@ -57,7 +59,7 @@ class Grid:
         Seed by seed, so that a stop leaves all cases with equally many.
         """
         numbers = range((seeds or self.seeds) if self.seeded else 1)
-        own = [Case(c.labels, c.task.with_fields(seed=seed)) for seed in numbers for c in self.cases]
+        own = [Case(c.labels, c.task.with_fields(seed=self.first + n)) for n in numbers for c in self.cases]
         return own + [case for grid in self.then for case in grid.tasks(seeds)]
 
     def words(self) -> str:

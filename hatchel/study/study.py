@@ -57,6 +57,8 @@ class Study:
     """In place of box plots of the columns, the trade-off, who wins and which scores agree; matplotlib's by name."""
     more_figures: Callable[[Frame], Mapping[str, Any]] = lambda frame: {}
     """Beside these."""
+    following: Callable[[Scale, Frame], Sequence[Case]] = lambda scale, frame: ()
+    """The tasks that results so far ask for, as a round of a search asks for the next; called again with theirs."""
     file: str = ""
     """Of a study from a file, its path."""
     store: Path | None = None
@@ -94,9 +96,21 @@ class Study:
             found = known[name]
         return replace(found, store=Path(store)) if store else found
 
-    def tasks(self, scale: Scale, seeds: int | None = None) -> list[Case]:
-        """Every task with its labels; `seeds` replaces the scale's own number of them."""
-        return self.grid(scale).tasks(seeds)
+    def tasks(self, scale: Scale, seeds: int | None = None, store: Store | None = None) -> list[Case]:
+        """Every task with its labels; `seeds` replaces the scale's own number of them.
+
+        With a store also those that follow from its records, once all before them are done or have failed.
+        """
+        cases = self.grid(scale).tasks(seeds)
+        while store and all(store.status(c.task.digest()) != "waiting" for c in cases):
+            if not (more := self._following(scale, cases, store.frame_of(cases))):
+                break
+            cases += more
+        return cases
+
+    def _following(self, scale: Scale, cases: Sequence[Case], frame: Frame) -> list[Case]:
+        known = {c.task.digest() for c in cases}
+        return [c for c in self.following(scale, frame) if c.task.digest() not in known] if len(frame) else []
 
     def words(self, scale: Scale) -> str:
         """What a scale is: steps, pixels, seeds."""
@@ -126,9 +140,13 @@ class Study:
                 return found.reset_index(drop=True)
         # Tasks of another study that was run, or published one by one, with more seeds too.
         for name in (scale,) if scale else SCALES[:0:-1]:
-            cases = [(c, c.task.digest()) for c in self.tasks(name, MOST_SEEDS)]
-            records = [(c.labels, c.task.seed, self._record(kept, digest)) for c, digest in cases]
-            if len(found := build([r for r in records if r[2]], self.name, name)):
+            cases, more, found = list[Case](), self.tasks(name, MOST_SEEDS), build(())
+            while more:
+                cases += more
+                records = [(c.labels, c.task.seed, self._record(kept, c.task.digest())) for c in cases]
+                found = build([r for r in records if r[2]], self.name, name)
+                more = self._following(name, cases, found)
+            if len(found):
                 return found
         if not self.store and (PUBLISHED / self.name / "results.json").is_file():
             at, found = published(PUBLISHED / self.name)

@@ -133,9 +133,11 @@ class Grown(Task):
     """What is trained, for the steps of this round."""
     items: Count = 3_000
     """Encoded."""
+    metrics: tuple[Metric, ...] = added(default=())
+    """What is measured of the posterior means; MIG, where there are labels, if none is named."""
 
     def compute(self, workspace: Workspace) -> Result:
-        from hatchel.evaluation.evaluation import encodings, evaluate
+        from hatchel.evaluation.evaluation import Evaluation, StoredScores, encodings, evaluate
         from hatchel.training.events import read_events
         from hatchel.training.run import train
 
@@ -144,7 +146,10 @@ class Grown(Task):
         found = encodings(run, self.items, seed=0)
         values = {"explained": explained(run, found.items)}
         values["seconds_per_step"] = float(np.median([e["seconds_per_step"] for e in read_events(run.folder)]))
-        if run.data.space is not None:
+        if self.metrics:
+            kept = StoredScores(run, items=self.items, seed=0)
+            values |= flat(Evaluation({"mean": kept.measure("mean", self.metrics, 0, strict=True)}, kept.settings))
+        elif run.data.space is not None:
             values["mig"] = float(evaluate(run, ["mig"], items=self.items, seed=0, bootstrap=0)["mean"]["mig"])
         return Result(values)
 

@@ -3,6 +3,7 @@ import torch
 
 from hatchel.core.errors import HatchelError
 from hatchel.nets.recursive import Recurd0Decoder, Recursive
+from hatchel.nets.split import Split
 
 
 def count(net: torch.nn.Module) -> int:
@@ -96,7 +97,7 @@ def test_sites_of_the_last_group_share_no_parameter() -> None:
             assert moved == [i == site for i in range(8)]
 
 
-@pytest.mark.parametrize("router", ["similarity", "printed", "linear", "fixed", "attention"])
+@pytest.mark.parametrize("router", ["similarity", "printed", "linear", "fixed", "attention", "none"])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_every_router_at_every_depth_has_a_gradient(router: str, depth: int) -> None:
     torch.manual_seed(0)
@@ -105,6 +106,22 @@ def test_every_router_at_every_depth_has_a_gradient(router: str, depth: int) -> 
     for name, p in net.named_parameters():
         # A constant added to all keys of a query does not move its softmax.
         assert name.endswith(("keys.bias", "linear.bias")) or (p.grad != 0).any(), name
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_without_a_router_every_encoder_reads_all_features(depth: int) -> None:
+    net = Recursive(depth=depth, router="none").build((3, 32, 32), (2,) * 10)
+    features = net(images(3, 32, 32)).features
+    given, read = features[f"m{depth + 1}"], features[f"routed{depth + 1}"]
+    assert all(torch.equal(read[:, i], given.flatten(1, 2)) for i in range(10))
+
+
+def test_split_behind_a_recursive_trunk_has_the_split_encoders_branches() -> None:
+    split = Split().build((3, 32, 32), (2,) * 10)
+    behind = Recursive(router="none", reading="literal", channels=32, hidden=128).build((3, 32, 32), (2,) * 10)
+    # A branch of the split encoder reads 64 channels, here all 4 x 64; the layers after its convolution are the same.
+    wider = 10 * 32 * 16 * (4 * 64 - 64)
+    assert count(behind.last) == count(split.head) + wider
 
 
 def test_images_of_any_size_from_8() -> None:

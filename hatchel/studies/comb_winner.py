@@ -1,0 +1,278 @@
+"""Comb's winner: on fresh seeds and other data; each part taken away; how the gradients of its latents meet."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+from hatchel.core.estimate import Estimate
+from hatchel.core.spec import Count, from_dict
+from hatchel.data.mnist import MNIST
+from hatchel.data.shapes3d import Shapes3D
+from hatchel.data.source import Source
+from hatchel.nets.conv import Conv
+from hatchel.nets.part import Encoder, Shape
+from hatchel.objective.trace import Batch
+from hatchel.studies.comb import ENCODERS, JUDGED, LAST, WINNER, Cell, judged
+from hatchel.studies.pool import CLASSES, SHAPES, SPRITES, STEPS, cell, factor_vae, main, others, stage, strengths, vae
+from hatchel.study.claims import best, per_seed
+from hatchel.study.frame import Frame, groups, select
+from hatchel.study.grid import Grid, Scale, Setting
+from hatchel.study.statistics import paired_difference
+from hatchel.study.study import Study, register
+from hatchel.study.table import Column, Table, TableRow, table
+from hatchel.study.task import Case, Result, Task, Workspace
+from hatchel.study.trained import Agreement, Trained
+from hatchel.training.model import System
+from hatchel.training.run import TrainedRun
+from hatchel.training.spec import RunSpec
+
+NAME = "Comb"
+SEEDS = 10
+PROVISIONAL = "" if Cell() != WINNER else "the search has not ended: its centre stands for the winner"
+COLUMNS = (
+    Column("score", "mean of the three"),
+    Column("mig", "MIG"),
+    Column("dci", "DCI-D"),
+    Column("factor_vae_score", "FactorVAE score"),
+    Column("reconstruction", "reconstruction (nats)", digits=1),
+    Column("active_units", "active", digits=1),
+    Column("udr", "agreement between seeds (UDR)"),
+)
+
+
+def winner(steps: int = LAST, variant: str = "", of: Cell = WINNER, encoder: Any = None) -> Setting:
+    """The winner, or a cell made of it, with schedules as long as the training; another encoder can take its place."""
+    fields = _lengthened(of.fields, steps / LAST)
+    return cell(NAME, "", variant, of.encoder, **fields | ({"encoder": encoder} if encoder else {}))
+
+
+def _lengthened(value: Any, times: float) -> Any:
+    """Schedules (what has a kind and steps) of a training so many times as long."""
+    if not isinstance(value, dict):
+        return value
+    found: dict[str, Any] = {name: _lengthened(part, times) for name, part in value.items()}  # pyright: ignore
+    lengths = {"steps", "warmup"} & found.keys() if "kind" in found else {"head_start_steps"} & found.keys()
+    return found | {name: round(times * found[name]) for name in lengths}
+
+
+def confirm(scale: Scale) -> Grid:
+    """The winner and two plain methods everywhere; then the pool, whose runs are not computed twice."""
+    beside = [factor_vae(10), vae()]
+    small, sprites = (stage(d, scale, [winner(_steps(scale, d)), *beside], SEEDS) for d in (SHAPES, SPRITES))
+    large = _on(Shapes3D(size=64), small, "Shapes3D, 64 px")
+    digits = _agreement(small if scale == "smoke" else _on(MNIST(), small, "MNIST"))
+    methods = [stage(data, scale, [*main(n), *strengths(), *others(n)], 5) for data, n in CLASSES.items()]
+    then = [digits] if scale == "smoke" else _new(small, [sprites, large, digits, *methods])
+    return replace(small, note="; ".join(filter(None, (small.note, PROVISIONAL))), then=tuple(then))
+
+
+def _steps(scale: Scale, data: str) -> int:
+    return 300_000 if scale == "paper" else STEPS[data]
+
+
+def _on(data: Source, grid: Grid, name: str) -> Grid:
+    """The same runs on other data."""
+    cases = [(c, c.task) for c in grid.cases if isinstance(c.task, Trained)]
+    moved = [Case({**c.labels, "data": name}, t.with_fields(run=t.run.with_fields(data=data))) for c, t in cases]
+    return replace(grid, cases=tuple(moved))
+
+
+def _agreement(grid: Grid) -> Grid:
+    """Where no factor is known: how alike the codes of all seeds are."""
+    tasks = [(c.labels, c.task.run) for c in grid.cases if isinstance(c.task, Trained)]
+    cases = [Case({**labels, "data": "MNIST"}, Agreement(0, run, max(2, grid.seeds))) for labels, run in tasks]
+    return Grid(tuple(cases), 1, seeded=False)
+
+
+def _new(first: Grid, rest: Sequence[Grid]) -> list[Grid]:
+    """Without the tasks that an earlier grid has already."""
+    known = {c.task.digest() for c in first.cases}
+    found: list[Grid] = []
+    for grid in rest:
+        found.append(replace(grid, cases=tuple(c for c in grid.cases if c.task.digest() not in known)))
+        known |= {c.task.digest() for c in grid.cases}
+    return found
+
+
+def confirm_tables(frame: Frame) -> list[Table]:
+    """Everything by its labels; then the winner less each method at its best strength, paired over seeds."""
+    scored, by = judged(frame), ("data", "method", "encoder", "variant")
+    columns = tuple(c for c in COLUMNS if c.name in ("score", *JUDGED))
+    rows: list[TableRow] = []
+    for key, other in groups(scored, *by).items():
+        own = select(scored, data=key[0], method=NAME)
+        if key[1] != NAME and len(own):
+            found = tuple(_difference(own, other, c.name) for c in columns)
+            rows.append(TableRow(key, found, (None,) * len(columns)))
+    whole = table("Mean over seeds with a 95 % interval", scored, (*by[:2], "strength", *by[2:]), COLUMNS)
+    title = f"{NAME} less each method at the strength that is best over the other seeds, paired over seeds"
+    return [whole, Table(title, by, columns, tuple(rows))]
+
+
+def _difference(own: Frame, other: Frame, name: str) -> Estimate | None:
+    a, b = per_seed(own, name), per_seed(other, best(name, "strength"))
+    seeds = sorted(a.keys() & b.keys())
+    return paired_difference([a[s] for s in seeds], [b[s] for s in seeds]) if len(seeds) > 1 else None
+
+
+def ablation(scale: Scale) -> Grid:
+    """The winner, without each of its parts, and with plain encoders of its size; then all of their gradients."""
+    removed = {
+        "without its encoder": replace(WINNER, encoder="conv"),
+        "without its objective": replace(WINNER, objective="VAE"),
+        "FactorVAE 10 in place of its objective": replace(WINNER, objective="FactorVAE 10"),
+        "without its optimiser": replace(WINNER, optimiser="Adam 1e-3"),
+    }
+    steps = _steps(scale, SHAPES)
+    settings = [winner(steps), *(winner(steps, name, one) for name, one in removed.items() if one != WINNER)]
+    if WINNER.encoder != "conv":
+        settings += [
+            winner(steps, f"conv of as many {what}", replace(WINNER, encoder="conv"), wide_conv(what))
+            for what in ("parameters", "multiplications")
+        ]
+    grid = stage(SHAPES, scale, settings, SEEDS)
+    gradients: list[Case] = []
+    for case in grid.cases:
+        assert isinstance(case.task, Trained)
+        task = GradientConflict(seed=0, run=case.task.run, snapshots=case.task.snapshots)
+        gradients.append(Case({**case.labels, "measured": "gradients"}, task))
+    scores = tuple(Case({**c.labels, "measured": "scores"}, c.task) for c in grid.cases)
+    note = "; ".join(filter(None, (grid.note, PROVISIONAL)))
+    return replace(grid, cases=scores, note=note, then=(replace(grid, cases=tuple(gradients), note=""),))
+
+
+@functools.cache
+def wide_conv(what: str, shape: Shape = (3, 32, 32), sites: int = 10) -> Conv:
+    """The plain encoder, wider in all layers alike, with the winner's number of parameters or multiplications."""
+    wanted = size(from_dict(Encoder, ENCODERS[WINNER.encoder]), what, shape, sites)
+    made = [Conv(channels=(c, c, 2 * c, 2 * c), hidden=(8 * c,)) for c in range(16, 97, 2)]
+    return min(made, key=lambda conv: abs(size(conv, what, shape, sites) - wanted))
+
+
+def size(encoder: Encoder, what: str, shape: Shape, sites: int) -> int:
+    """Parameters, or multiplications for one item."""
+    net = encoder.build(shape, (2,) * sites)
+    if what == "parameters":
+        return sum(p.numel() for p in net.parameters())
+    with torch.no_grad(), FlopCounterMode(display=False) as counted:
+        net(torch.zeros(1, *shape))
+    return counted.get_total_flops() // 2
+
+
+class GradientConflict(Task):
+    """Whether latents pull shared weights of the encoder in opposite directions, at several times of training.
+
+    g_d is the part of the loss's gradient that reaches the shared weights through the numbers of site d; over all sites
+    they add up to the whole. `cosine` is sum_{i != j} g_i g_j / sum_{i != j} |g_i| |g_j|, the cosine of two sites
+    weighted by their lengths, and `opposed` the share of that weight in pairs below 0; means over batches and times.
+    `.first`: of the first convolution alone, which every encoder has.
+    """
+
+    run: RunSpec
+    """What is trained; its seed is the task's."""
+    snapshots: Count = 5
+    """Times, equally spaced; the last is at the end."""
+    batches: Count = 8
+    """Of the training data, at each time."""
+
+    def compute(self, workspace: Workspace) -> Result:
+        task = Trained(seed=self.seed, run=self.run, snapshots=self.snapshots)
+        run = task.trained(workspace)
+        curves: dict[str, list[list[float]]] = {}
+        for step in task.times():
+            for name, value in self._at(run, step).items():
+                curves.setdefault(name, []).append([step, value])
+        return Result({name: fmean(v for _, v in curve) for name, curve in curves.items()}, {"curves": curves})
+
+    def _at(self, run: TrainedRun, step: int) -> dict[str, float]:
+        from hatchel.training.checkpoint import restore
+        from hatchel.training.order import Batches
+
+        system = run.spec.build(run.shape)
+        restore(run.folder, system, step=step)
+        items = run.data.split(run.spec.seed, run.spec.test_share)[0]
+        order = Batches(run.spec, run.data, torch.from_numpy(items), system.objective.needs)
+        read = run.data.reader("cpu")
+        widths = run.spec.latent.widths
+        found = [gradients(system, widths, order.at(step + i, read)) for i in range(self.batches)]
+        all_of_it = [conflict(torch.cat(parts, 1)) for parts in found]
+        first = [conflict(torch.cat(parts[:2], 1)) for parts in found]  # its weight and its bias
+        values = {"cosine": [c for c, _ in all_of_it], "opposed": [o for _, o in all_of_it]}
+        values |= {"cosine.first": [c for c, _ in first], "opposed.first": [o for _, o in first]}
+        return {name: fmean(v) for name, v in values.items()}
+
+
+def gradients(system: System, widths: Sequence[int], batch: Batch) -> list[Tensor]:
+    """g_d of every parameter that sites share, (sites, its numbers) each."""
+    seen: list[Any] = []
+    handle = system.model.encoder.register_forward_hook(lambda net, given, out: seen.append(out))  # pyright: ignore
+    loss = system(batch).total
+    handle.remove()
+    numbers: Tensor = seen[0].parameters
+    (whole,) = torch.autograd.grad(loss, numbers, retain_graph=True)
+    shared = [p for name, p in system.model.encoder.named_parameters() if not name.startswith(("head.", "last."))]
+    rows: list[list[Tensor]] = []
+    start = 0
+    for width in widths:
+        own = torch.zeros_like(whole)
+        own[:, start : start + width] = whole[:, start : start + width]
+        start += width
+        rows.append([g.flatten() for g in torch.autograd.grad(numbers, shared, own, retain_graph=True)])
+    return [torch.stack(column) for column in zip(*rows, strict=True)]
+
+
+def conflict(g: Tensor) -> tuple[float, float]:
+    """The weighted mean cosine of the rows, and the share of the weight in pairs whose cosine is below 0.
+
+    >>> conflict(torch.tensor([[1.0, 0.0], [-3.0, 0.0]])), conflict(torch.eye(2))
+    ((-1.0, 1.0), (0.0, 0.0))
+    """
+    pairs = torch.triu_indices(len(g), len(g), 1)
+    products, lengths = (g @ g.T)[*pairs], torch.outer(g.norm(dim=1), g.norm(dim=1))[*pairs]
+    total = float(lengths.sum()) or 1.0
+    return float(products.sum()) / total, float(lengths[products < 0].sum()) / total
+
+
+def ablation_tables(frame: Frame) -> list[Table]:
+    """Scores, then gradients."""
+    scored, by = judged(frame), ("variant", "encoder")
+    parts = {"scores": COLUMNS[:-1], "gradients": CONFLICT}
+    found = {what: select(scored, measured=what) for what in parts}
+    return [
+        table(f"Mean over seeds with a 95 % interval: {w}", found[w], by, c) for w, c in parts.items() if len(found[w])
+    ]
+
+
+CONFLICT = (
+    Column("cosine", "cosine of two latents' gradients"),
+    Column("opposed", "share opposed"),
+    Column("cosine.first", "cosine, first convolution"),
+    Column("opposed.first", "opposed, first convolution"),
+)
+
+register(Study(
+    name="comb-confirm",
+    about="The search's winner on fresh seeds and on data that it was not chosen by, against the methods of the pool.",
+    paper="this project",
+    grid=confirm,
+    columns=COLUMNS,
+    contrast="",
+    tables=confirm_tables,
+))  # fmt: skip
+register(Study(
+    name="comb-ablation",
+    about="What each part of the winner brings, and whether latents pull shared weights in opposite directions.",
+    paper="this project",
+    grid=ablation,
+    columns=COLUMNS,
+    contrast="",
+    tables=ablation_tables,
+))  # fmt: skip
