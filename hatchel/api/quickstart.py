@@ -24,7 +24,7 @@ from hatchel.methods.resolve import resolve
 from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.report.figure_export import SUMMARY_DPI, summary_figure
 from hatchel.report.findings import HEADLINES, Control, Findings, analyse
-from hatchel.report.page import NumberText, training_seconds, write_report
+from hatchel.report.page import NumberText, learned, training_seconds, write_report
 from hatchel.report.style import png
 from hatchel.report.trackers import traversals
 from hatchel.training.callbacks import Callback
@@ -134,10 +134,11 @@ def print_scores(result: Quickstart) -> None:
     for fit in model.fits:
         others = [next(f.score for f in found.fits if f.factor == fit.factor) for found in beside]
         own = NumberText.of(fit.score)
-        label = f"R² of {fit.factor} with z{fit.dimension} alone ↑"
+        label = f"R² of {fit.factor} with {fit.name} ↑"
         table.add_row(label, own.value, own.interval, *(f"{other.value:.3f}" for other in others))
     console = Console(soft_wrap=True)
     console.print(table)
+    console.print(learned(model), highlight=False)
     for control in result.controls:
         console.print(f"{control.name}: {control.note}.", highlight=False)
     console.print("↑ higher is better, ↓ lower is better; TC in nats.", highlight=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import html
+import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
 from hatchel.core.progress import in_notebook
 from hatchel.data.held import dataset_of
 from hatchel.data.source import Source
 from hatchel.data.table import TableColumn, decoded_frame
-from hatchel.evaluation.evaluation import Evaluation
+from hatchel.evaluation.evaluation import Evaluation, announce_collapse
 from hatchel.evaluation.evaluation import evaluate as evaluate_run
 from hatchel.methods.method import Method
 from hatchel.methods.resolve import resolve
@@ -100,7 +102,7 @@ class Run(TrainedRun):
 
     def evaluate(self, *arguments: Any, **options: Any) -> Evaluation:
         """Every metric on codes of the run's own data; see `hatchel.evaluation.evaluation.evaluate`."""
-        return evaluate_run(self, *arguments, **options)
+        return _evaluated(self, *arguments, **options)
 
     def report(self, path: str | Path | None = None) -> Path:
         """Write one self-contained HTML page about the run, by default RUN/report.html; the path."""
@@ -229,7 +231,10 @@ def train(
         method, changes = resolve(method, data if named else "xy_squares", changes), {}
         data = None if named else data
     given: dict[str, Any] = {"out": out, "resume": resume, "force": force, "progress": progress, "callbacks": callbacks}
-    return Run.of(train_spec(method, data=data, **given, **changes))
+    run = Run.of(train_spec(method, data=data, **given, **changes))
+    if distributed.rank() == 0:
+        announce_collapse(run)
+    return run
 
 
 def load(folder: str | Path, device: str = "cpu", data: Any = None) -> Run:
@@ -244,4 +249,12 @@ def evaluate(what: Any, *arguments: Any, **options: Any) -> Evaluation | Scores:
     """
     if isinstance(what, str | Path):
         what = Run.load(what)
-    return (evaluate_run if isinstance(what, TrainedRun) else evaluate_codes)(what, *arguments, **options)
+    return (_evaluated if isinstance(what, TrainedRun) else evaluate_codes)(what, *arguments, **options)
+
+
+def _evaluated(run: TrainedRun, *arguments: Any, **options: Any) -> Evaluation:
+    """Scores, and a line on stderr where the code says nothing; the command line prints it with its table."""
+    found = evaluate_run(run, *arguments, **options)
+    if found.collapse:
+        print(f"hatchel: {run.folder}: {found.collapse}", file=sys.stderr)
+    return found

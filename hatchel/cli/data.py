@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from hatchel.cli.listing import UNNAMED
 from hatchel.cli.options import AsJson, kinds
-from hatchel.cli.printing import print_table
+from hatchel.cli.printing import print_json, print_table
 
 if TYPE_CHECKING:
     from hatchel.data.dataset import Dataset
@@ -36,7 +35,7 @@ def list_(as_json: AsJson = False) -> None:
 
     entries = [_entry(kind, source) for kind, source in Source.members().items() if kind not in UNNAMED]
     if as_json:
-        print(json.dumps(entries, indent=2))
+        print_json(entries)
         return
     print_table(("data", "state", "what it is"), [(e["kind"], e["state"], e["about"]) for e in entries])
     print("\nOne's own: give the path of a folder of images, an .npy/.npz/.h5 array, or a .csv/.parquet table.")
@@ -77,7 +76,7 @@ def verify(name: NameOrPath, options: Options = None, as_json: AsJson = False) -
     for some in np.array_split(read, 16):
         ds.items(some)
     if as_json:
-        print(json.dumps({"name": name, "items": len(ds), "read": len(read), "fingerprint": ds.fingerprint}))
+        print_json({"name": name, "items": len(ds), "read": len(read), "fingerprint": ds.fingerprint})
         return
     print(f"{name}: {len(ds):,} items, {len(read):,} of them read, fingerprint {ds.fingerprint}: all right")
 
@@ -97,7 +96,7 @@ def show(
         known: dict[str, Any] = {"name": ds.name, "items": len(ds), "shape": ds.shape, "fingerprint": ds.fingerprint}
         known["factors"] = [{"name": f.name, "size": f.size, "kind": f.kind, "values": f.values} for f in factors]
         known["columns"] = [{"name": c.name, "likelihood": c.kind_of, "width": c.width} for c in ds.columns]
-        print(json.dumps(known, default=str))
+        print_json(known)
         return
     print(f"{ds.name}: {len(ds):,} items of shape {ds.shape}, fingerprint {ds.fingerprint}")
     if ds.space is not None:

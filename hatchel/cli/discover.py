@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hatchel.cli.options import STUDIES, EngineName, EngineSet, Folder, Plugin, Workers
+from hatchel.cli.options import STUDIES, AsJson, EngineName, EngineSet, Folder, Plugin, Workers
 
 
 def discover(
@@ -19,7 +19,7 @@ def discover(
     engine_set: EngineSet = None,
     store: Folder = STUDIES,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     plugin: Plugin = None,
 ) -> None:
     """Find out what varies in unlabelled data: train several methods, keep what their seeds agree on, show it.
@@ -31,6 +31,7 @@ def discover(
     After a stop, the same command resumes. Labels, where there are any, are not used.
     """
     from hatchel.cli.options import load_plugins
+    from hatchel.cli.printing import print_json
     from hatchel.cli.tune import engine_from
     from hatchel.core.files import read_json
     from hatchel.core.progress import status as status_line
@@ -57,9 +58,7 @@ def discover(
         print("Stopped. The same command resumes.", file=sys.stderr)
         raise typer.Exit(130) from None
     if as_json:
-        import json
-
-        print(json.dumps(read_json(search.folder / "discover.json"), indent=2))
+        print_json(read_json(search.folder / "discover.json"))
         return
     count = len(found.directions)
     print(f"Your data vary along {count} direction{'s' * (count != 1)} ({found.chosen.label}):")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from inspect import isabstract
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from hatchel.cli.options import AsJson, Plugin, kinds, load_plugins, read_spec
+from hatchel.cli.printing import print_json
 from hatchel.core.errors import HatchelError, unknown
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def list_members(
     load_plugins(plugin)
     rows = describe(family)
     if as_json:
-        print(json.dumps(rows, indent=2))
+        print_json(rows)
         return
     from rich.console import Console
     from rich.table import Table
@@ -130,7 +130,7 @@ def show(
     spec = read_spec(target, assignments or ())
     if as_json:
         cost = _cost(spec, size)[0]._asdict()
-        print(json.dumps({"formula": spec.formula(), **cost, "spec": to_dict(spec)}, indent=2))
+        print_json({"formula": spec.formula(), **cost, "spec": to_dict(spec)})
         return
     member = Method.members().get(target)
     if member is not None:

@@ -17,6 +17,7 @@ from hatchel.cli.runs import evaluate, explore, export, report, verify
 from hatchel.cli.score import score
 from hatchel.cli.study import app as study_app
 from hatchel.cli.train import quickstart, train
+from hatchel.cli.weight import weight
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import disk_problem
 
@@ -63,6 +64,7 @@ app.command()(export)
 app.command()(verify)
 app.command()(score)
 app.command()(show)
+app.command()(weight)
 app.command(name="list")(list_members)
 app.add_typer(data_app, name="data")
 app.add_typer(study_app, name="study")

@@ -1,11 +1,12 @@
-"""What the `study` commands print: tables, claims, failures."""
+"""What commands print: tables, JSON; of studies their claims and failures."""
 
 from __future__ import annotations
 
 import json
+import math
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hatchel.core.errors import HatchelError
 
@@ -16,29 +17,73 @@ if TYPE_CHECKING:
     from hatchel.study.grid import Scale
     from hatchel.study.store import Store
     from hatchel.study.study import Study
+    from hatchel.study.table import Table
     from hatchel.study.task import Case, Task
 
 T = TypeVar("T")
 
 
-def print_summary(study: Study, cases: Sequence[Case], kept: Store, scale: Scale, report: str, retry: str) -> int:
+def print_summary(
+    study: Study, cases: Sequence[Case], kept: Store, scale: Scale, report: str, retry: str, as_json: bool = False
+) -> int:
     """Print what the finished tasks show, and at which scale; the number of tasks that failed."""
     frame = kept.frame_of(cases, study.name, scale)
-    seeds = ", ".join(map(str, sorted({*frame["seed"]}))) or "none"
-    every = {case.task.digest() for case in cases}
+    seeds, done = sorted({*map(int, frame["seed"])}), int(frame["task"].nunique())
+    every, lines = {case.task.digest() for case in cases}, failures(cases, kept)
+    notes: list[str] = []
+    tables = _made(study.tables, frame, "tables", notes) if len(frame) else []
+    verdicts = _made(study.verdicts, frame, "claims", notes) if len(frame) else []
+    if as_json:
+        print_json(
+            {
+                "study": study.name, "scale": scale, "tasks": len(every), "done": done, "seeds": seeds,
+                "tables": [table_rows(table) for table in tables],
+                "claims": [verdict.to_dict() for verdict in verdicts], "notes": notes, "failed": lines,
+            }
+        )  # fmt: skip
+        return len(lines)
     print(f"Scale {scale}: {study.words(scale)}")
-    print(f"{frame['task'].nunique()} of {len(every)} tasks done; seeds {seeds}")
+    print(f"{done} of {len(every)} tasks done; seeds {', '.join(map(str, seeds)) or 'none'}")
+    for table in tables:
+        print(f"\n{table.title}")
+        print_table(table.headings, table.texts(), markdown=table.markdown())
+    print_claims(verdicts)
+    for note in notes:
+        print(f"\n{note}")
     if len(frame):
-        for table in _made(study.tables, frame, "tables"):
-            print(f"\n{table.title}")
-            print_table(table.headings, table.texts(), markdown=table.markdown())
-        print_claims(_made(study.verdicts, frame, "claims"))
         print(f"\nReport with figures: {report}")
-    lines = failures(cases, kept)
     if lines:
         print(f"\n{len(lines)} failed; again with: {retry}")
         print("\n".join(lines))
     return len(lines)
+
+
+def table_rows(table: Table) -> dict[str, Any]:
+    """A table for JSON: its title, and rows of labels and, by the column's heading, ours and the paper's."""
+    rows: list[dict[str, Any]] = []
+    for row in table.rows:
+        found: dict[str, Any] = dict(zip(table.by, row.labels, strict=True))
+        for column, ours, paper in zip(table.columns, row.ours, row.paper, strict=True):
+            found[column.heading] = ours and {"value": ours.value, "low": ours.low, "high": ours.high, "seeds": ours.n}
+            if column.published:
+                found[f"{column.heading} (paper)"] = paper
+        rows.append(found)
+    return {"title": table.title, "rows": rows}
+
+
+def print_json(body: Any) -> None:
+    """The one thing that a command with --json prints; what is not a finite number is null, as JSON has it."""
+    print(json.dumps(_plain(body), indent=2, default=str, allow_nan=False))
+
+
+def _plain(body: Any) -> Any:
+    if isinstance(body, Mapping):
+        return {str(key): _plain(value) for key, value in cast(Mapping[Any, Any], body).items()}
+    if isinstance(body, list | tuple):
+        return [_plain(value) for value in cast(Sequence[Any], body)]
+    if hasattr(body, "item"):  # a number of numpy's
+        body = body.item()
+    return None if isinstance(body, float) and not math.isfinite(body) else body
 
 
 def failures(cases: Sequence[Case], kept: Store) -> list[str]:
@@ -104,7 +149,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[Any]], markdown
 def as_text(answer: pd.DataFrame, form: str) -> str:
     """What a query found as CSV or JSON text."""
     if form == "json":
-        return json.dumps(answer.to_dict("records"), indent=1) + "\n"
+        return json.dumps(_plain(answer.to_dict("records")), indent=1, allow_nan=False) + "\n"
     return answer.to_csv(index=False, lineterminator="\n")
 
 
@@ -123,10 +168,10 @@ def print_claims(found: Sequence[Verdict]) -> None:
                 print(f"  {verdict.evidence}")
 
 
-def _made(make: Callable[[pd.DataFrame], list[T]], frame: pd.DataFrame, what: str) -> list[T]:
-    """Part of a study may not be enough for its tables: that is printed, and the rest goes on."""
+def _made(make: Callable[[pd.DataFrame], list[T]], frame: pd.DataFrame, what: str, notes: list[str]) -> list[T]:
+    """Part of a study may not be enough for its tables: that is noted, and the rest goes on."""
     try:
         return make(frame)
     except HatchelError as error:
-        print(f"\nNo {what} yet: {error}")
+        notes.append(f"No {what} yet: {error}")
         return []

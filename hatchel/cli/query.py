@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hatchel.cli.options import STUDIES, Folder
+from hatchel.cli.options import STUDIES, AsJson, Folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +19,7 @@ def query(
     store: Folder = STUDIES,
     columns: Annotated[bool, typer.Option("--columns", help="Print the names of the columns.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Query a store in SQL. The connection is read-only: no statement can change anything, so none needs escaping.
 
@@ -34,7 +35,8 @@ def query(
     from hatchel.study.store import Store
 
     if columns:
-        print("\n".join(index.query(Store(store), "SELECT * FROM results LIMIT 0").columns))
+        names = list(index.query(Store(store), "SELECT * FROM results LIMIT 0").columns)
+        print(json.dumps(names) if as_json else "\n".join(names))
         return
     if not sql:
         raise HatchelError('name a query, such as "SELECT metric, avg(value) FROM results GROUP BY metric"')
@@ -49,6 +51,7 @@ def export(
     file: Annotated[Path, typer.Argument(help="A .csv, .json or .parquet file to write.")],
     store: Folder = STUDIES,
     sql: Annotated[str, typer.Option("--query", help="What to export.")] = "SELECT * FROM results",
+    as_json: AsJson = False,
 ) -> None:
     """Write the table `results`, or what a query finds, to a file; for pandas, R or a spreadsheet.
 
@@ -69,7 +72,10 @@ def export(
         write_parquet(answer, file)
     else:
         write_text(file, as_text(answer, form))
-    print(f"{file}: {len(answer)} rows, {len(answer.columns)} columns")
+    if as_json:
+        print(json.dumps({"file": str(file), "rows": len(answer), "columns": len(answer.columns)}))
+    else:
+        print(f"{file}: {len(answer)} rows, {len(answer.columns)} columns")
 
 
 def write_parquet(answer: pd.DataFrame, path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -89,6 +88,7 @@ def report(
     seed: Seed = 0,
     plugin: Plugin = None,
     quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write one self-contained HTML page about a run, or one that compares several.
 
@@ -97,10 +97,11 @@ def report(
     [bold]hatchel report runs/a runs/b runs/b-seed1 --out ab.html[/]   runs that differ only in their seed are averaged
     """
     load_plugins(plugin)
+    from hatchel.cli.printing import print_json
     from hatchel.core.files import write_text
     from hatchel.report.figure_export import checked_folder, write_animations, write_figures
     from hatchel.report.findings import analyse
-    from hatchel.report.page import checked_file, page
+    from hatchel.report.page import checked_file, learned, page
     from hatchel.report.panels.panel import draw_panels
     from hatchel.study.comparison import compare, load_runs
     from hatchel.study.comparison_page import comparison_page, comparison_panels
@@ -114,15 +115,21 @@ def report(
             animated, panels = {"": found}, draw_panels(found)
             text = page(found, panels=panels)
         else:
-            log: Callable[[str], None] = (lambda line: None) if quiet else print
+            log: Callable[[str], None] = (lambda line: None) if quiet or as_json else print
             comparison = compare(loaded, items=items, seed=seed, bootstrap=bootstrap, log=log)
             animated = {f"{g.label} seed {f.run.spec.seed}": f for g in comparison.groups for f in g.members}
             panels = comparison_panels(comparison)
             text = comparison_page(comparison, panels)
     write_text(target, text)
+    written: list[Path] = []
     if folder:
         written = write_figures(folder, panels)
         written += [path for name, found in animated.items() for path in write_animations(folder, found, name)]
+    if as_json:
+        measured = [{"run": f.run.folder, "learned": learned(f), "scores": f.to_dict()} for f in animated.values()]
+        print_json({"report": target, "figures": written, "runs": measured})
+        return
+    if folder:
         print(f"Figures: {len(written)} files in {folder}")
     print(f"Report: {target}")
 
@@ -216,6 +223,7 @@ def export(
     if push is not None and hub is None:
         raise HatchelError("--push: uploads a Hub export; name its folder with --hub")
     load_plugins(plugin)
+    from hatchel.cli.printing import print_json
     from hatchel.export import hub as to_hub
     from hatchel.export import onnx as to_onnx
     from hatchel.export import safetensors as to_safetensors
@@ -229,12 +237,13 @@ def export(
     for folder in targets:
         check_target(loaded, folder, force)
 
+    made: list[dict[str, Any]] = []
+
     def print_result(noun: str, done: Exported) -> None:
-        files = list(map(str, done.files))
-        if as_json:
-            print(json.dumps({"format": noun.lower(), "files": files, "difference": done.difference}))
-        else:
-            print(f"{noun}: {', '.join(files)} (outputs differ from the run's by at most {done.difference:.1e})")
+        made.append({"format": noun.lower(), "files": done.files, "difference": done.difference})
+        if not as_json:
+            files = ", ".join(map(str, done.files))
+            print(f"{noun}: {files} (outputs differ from the run's by at most {done.difference:.1e})")
 
     if onnx is not None:
         print_result("ONNX", to_onnx.write(loaded, onnx, level, force))
@@ -243,22 +252,29 @@ def export(
     if hub is not None:
         print_result("Hub", to_hub.write(loaded, hub, force))
         if push is not None:
-            print(f"Pushed: {to_hub.push(hub, push)}")
+            made[-1]["pushed"] = to_hub.push(hub, push)
+            if not as_json:
+                print(f"Pushed: {made[-1]['pushed']}")
+    if as_json:
+        print_json(made)
 
 
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="RUN|STORE", help="A run, a study's store, or an export.")],
+    as_json: AsJson = False,
 ) -> None:
     """Check every file against the digest that was written with it; name what is damaged and what restores it.
 
     [bold]hatchel verify runs/mine[/]   [bold]hatchel verify studies[/]   Exit code 1 if something is damaged.
     """
+    from hatchel.cli.printing import print_json
     from hatchel.core.files import SUMS, Damaged, check_digest, listed, unfinished
     from hatchel.training.events import bad_lines
 
     if not folder.is_dir():
         raise HatchelError(f"{folder}: is not a folder; name a run, a store or an export")
-    checked, unknown, damaged = 0, 0, 0
+    checked, unknown = 0, 0
+    damaged, lines = list[dict[str, str]](), list[str]()
     found = {path for end in ("json", "safetensors", "onnx") for path in folder.rglob(f"*.{end}")}
     for page in folder.rglob(SUMS):
         with contextlib.suppress(Damaged):  # which is found again with the files that it lists
@@ -270,13 +286,21 @@ def verify(
         try:
             unknown += not check_digest(path)
         except Damaged as error:
-            damaged += 1
-            print(f"{error}\n    {_remedy(folder, path)}")
+            damaged.append({"file": str(path), "error": str(error), "remedy": _remedy(folder, path)})
     for path in sorted(folder.rglob("events.jsonl")):
         if count := bad_lines(path.parent):
-            print(f"{path}: {count} damaged line{'s' * (count > 1)}, left out by all that read it")
-    old = f", {unknown} without a digest (written before 0.3)" if unknown else ""
-    print(f"{folder}: {checked} files, {checked - damaged - unknown} as they were written{old}, {damaged} damaged")
+            lines.append(f"{path}: {count} damaged line{'s' * (count > 1)}, left out by all that read it")
+    sound = checked - len(damaged) - unknown
+    if as_json:
+        counts = {"files": checked, "sound": sound, "without a digest": unknown}
+        print_json({"folder": folder, **counts, "damaged": damaged, "events": lines})
+    else:
+        for found_bad in damaged:
+            print(f"{found_bad['error']}\n    {found_bad['remedy']}")
+        for line in lines:
+            print(line)
+        old = f", {unknown} without a digest (written before 0.3)" if unknown else ""
+        print(f"{folder}: {checked} files, {sound} as they were written{old}, {len(damaged)} damaged")
     if damaged:
         raise typer.Exit(1)
 

@@ -6,11 +6,11 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hatchel.cli.options import STUDIES, EngineName, EngineSet, Folder, Plugin, Workers
+from hatchel.cli.options import STUDIES, AsJson, EngineName, EngineSet, Folder, Plugin, Workers
 from hatchel.cli.query import export, query
 from hatchel.cli.tune import tune
 
@@ -33,7 +33,6 @@ ScaleName = Annotated[
     typer.Option("--scale", help="smoke: seconds, shows that it runs; laptop: a smaller budget; paper: the paper's."),
 ]
 Seeds = Annotated[int | None, typer.Option(min=1, help="Seeds 0, 1, ... in place of the scale's own number.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("list")
@@ -42,41 +41,47 @@ def list_(as_json: AsJson = False, plugin: Plugin = None) -> None:
 
     [bold]hatchel study show grid > mine.yaml[/]   an example of your own, for `hatchel study run mine.yaml`
     """
-    import json
-
     from hatchel.cli.options import load_plugins
-    from hatchel.cli.printing import print_table
+    from hatchel.cli.printing import print_json, print_table
     from hatchel.study.study import studies
 
     load_plugins(plugin)
     rows = [{"name": name, "paper": study.paper, "what": study.about} for name, study in studies().items()]
     if as_json:
-        print(json.dumps(rows, indent=2))
+        print_json(rows)
     else:
         print_table(["name", "paper", "what"], [list(row.values()) for row in rows])
 
 
 @app.command()
-def show(target: Target, scale: ScaleName = "laptop", seeds: Seeds = None, plugin: Plugin = None) -> None:
+def show(
+    target: Target, scale: ScaleName = "laptop", seeds: Seeds = None, as_json: AsJson = False, plugin: Plugin = None
+) -> None:
     """Describe a study: its scales in words, and its tasks by their labels.
 
     [bold]hatchel study show grid[/] prints a study file to start from.
     """
-    from hatchel.cli.printing import by_labels, label_names, print_table
+    from hatchel.cli.printing import by_labels, label_names, print_json, print_table
     from hatchel.studies.example import EXAMPLE
     from hatchel.study.grid import SCALES
 
     study = _study(target, plugin)
-    if target == "grid":
+    if target == "grid" and not as_json:
         print(EXAMPLE, end="")
+        return
+    cases = study.tasks(scale, seeds)
+    count, groups = len({c.task.digest() for c in cases}), by_labels(cases)
+    if as_json:
+        scales = {name: study.words(name) for name in SCALES}
+        known = {"study": target, "paper": study.paper, "about": study.about, "scales": scales, "scale": scale}
+        rows = [{**group[0].labels, "seeds": [c.task.seed for c in group]} for group in groups.values()]
+        print_json({**known, "tasks": count, "cases": rows})
         return
     print(f"{target}{f' ({study.paper})' if study.paper else ''}: {study.about}")
     for name in SCALES:
         print(f"  {name}: {study.words(name)}")
-    cases = study.tasks(scale, seeds)
-    print(f"\n{len({c.task.digest() for c in cases})} tasks at {scale}:")
-    rows = [[*key, len(group)] for key, group in by_labels(cases).items()]
-    print_table([*label_names(cases), "seeds"], rows)
+    print(f"\n{count} tasks at {scale}:")
+    print_table([*label_names(cases), "seeds"], [[*key, len(group)] for key, group in groups.items()])
 
 
 @app.command()
@@ -95,6 +100,7 @@ def run(
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute also what is published with the source.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the tasks, and the time they will take.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    as_json: AsJson = False,
     plugin: Plugin = None,
 ) -> None:
     """Compute the tasks that have no record yet, then print tables and claims. After a stop, the same command resumes.
@@ -115,21 +121,15 @@ def run(
     from hatchel.study.study import chosen
 
     study = _study(target, plugin)
-    cases = study.tasks(scale, seeds)
-    some = chosen(cases, only or ())
-    tasks = [case.task for case in some]
     kept, where = Store(store), engine_from(engine, workers, engine_set)
+    cases = study.tasks(scale, seeds, kept)
+    some = chosen(cases, only or ())
     if dry_run:
-        _dry_run(some, kept, where)
+        _dry_run(some, kept, where, as_json)
         return
     where.ready()
     _load_data(some)
-    kept.create().write_study(study.name, scale, cases)
-    taken = [] if fresh else kept.adopt(dict.fromkeys(task.digest() for task in tasks))
-    if taken and not quiet:
-        print(f"{len(taken)} of {len(tasks)} tasks are published: taken over (--fresh computes them)", file=sys.stderr)
-    if not quiet and scale != "smoke":
-        print(forecast(tasks, kept, where).text(), file=sys.stderr)
+    kept.create()
     more = {
         "--engine": [engine] * (engine != "local"),
         "--workers": [str(workers)] * (workers > 0),
@@ -138,21 +138,34 @@ def run(
         "--plugin": [str(file) for file in plugin or ()],
     }
     again = _command("run", target, scale, seeds, store, more)
+    tasks = [case.task for case in some]
     try:
-        if quiet:
-            run_tasks(tasks, kept, where, retry=retry, plugins=plugin or ())
-        else:
-            with status_line() as show_line:
-                run_tasks(
-                    tasks, kept, where, retry=retry, plugins=plugin or (),
-                    on_progress=lambda t: show_line(t.done + t.failed, t.total, t.text()),
-                )  # fmt: skip
+        while True:
+            kept.write_study(study.name, scale, cases)
+            taken = [] if fresh else kept.adopt(dict.fromkeys(task.digest() for task in tasks))
+            if taken and not quiet:
+                words = f"{len(taken)} of {len(tasks)} tasks are published: taken over (--fresh computes them)"
+                print(words, file=sys.stderr)
+            if not quiet and scale != "smoke":
+                print(forecast(tasks, kept, where).text(), file=sys.stderr)
+            if quiet:
+                run_tasks(tasks, kept, where, retry=retry, plugins=plugin or ())
+            else:
+                with status_line() as show_line:
+                    run_tasks(
+                        tasks, kept, where, retry=retry, plugins=plugin or (),
+                        on_progress=lambda t: show_line(t.done + t.failed, t.total, t.text()),
+                    )  # fmt: skip
+            before, cases = len(cases), study.tasks(scale, seeds, kept)
+            if len(cases) == before:  # no round follows
+                break
+            tasks = [case.task for case in chosen(cases, only or ())]
     except KeyboardInterrupt:
         done = sum(kept.status(task.digest()) == "done" for task in tasks)
         print(f"Stopped with {done} of {len(tasks)} tasks done. To go on: {again}", file=sys.stderr)
         raise typer.Exit(130) from None
     failed = print_summary(
-        study, cases, kept, scale, _command("report", target, scale, seeds, store), f"{again} --retry"
+        study, cases, kept, scale, _command("report", target, scale, seeds, store), f"{again} --retry", as_json
     )
     if failed:
         raise typer.Exit(1)
@@ -160,20 +173,34 @@ def run(
 
 @app.command()
 def status(
-    target: Target, scale: ScaleName = "laptop", seeds: Seeds = None, store: Folder = STUDIES, plugin: Plugin = None
+    target: Target,
+    scale: ScaleName = "laptop",
+    seeds: Seeds = None,
+    store: Folder = STUDIES,
+    as_json: AsJson = False,
+    plugin: Plugin = None,
 ) -> None:
     """Count the tasks of a study that are done, running, failed or waiting; print why some failed."""
     from hatchel.cli import printing
     from hatchel.study.store import Store
 
-    cases, kept = _study(target, plugin).tasks(scale, seeds), Store(store)
+    kept = Store(store)
+    cases = _study(target, plugin).tasks(scale, seeds, kept)
     states = ("done", "running", "failed", "waiting")
-    rows: list[list[Any]] = []
-    for key, group in printing.by_labels(cases).items():
+    names, counts = printing.label_names(cases), list[dict[str, int]]()
+    groups = printing.by_labels(cases)
+    for group in groups.values():
         found = [printing.status_of(kept, case.task) for case in group]
-        rows.append([*key, *(found.count(state) or "" for state in states)])
-    printing.print_table([*printing.label_names(cases), *states], rows)
-    for line in printing.failures(cases, kept):
+        counts.append({state: found.count(state) for state in states})
+    failed = printing.failures(cases, kept)
+    if as_json:
+        rows = [dict(zip(names, key, strict=True)) | count for key, count in zip(groups, counts, strict=True)]
+        total = {state: sum(count[state] for count in counts) for state in states}
+        printing.print_json({"study": target, "scale": scale, **total, "cases": rows, "errors": failed})
+        return
+    table = [[*key, *(n or "" for n in count.values())] for key, count in zip(groups, counts, strict=True)]
+    printing.print_table([*names, *states], table)
+    for line in failed:
         print(line)
 
 
@@ -186,23 +213,29 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The folder to write; by default STORE/reports/NAME-SCALE.")
     ] = None,
+    as_json: AsJson = False,
     plugin: Plugin = None,
 ) -> None:
     """Write a page about a study from its records alone: tables, claims, figures, the paper's numbers beside ours."""
-    from hatchel.cli.printing import failures
+    from hatchel.cli.printing import failures, print_json
     from hatchel.core.errors import HatchelError
     from hatchel.study.report import write_report
     from hatchel.study.store import Store
 
     study, kept = _study(target, plugin), Store(store)
-    cases = study.tasks(scale, seeds)
+    cases = study.tasks(scale, seeds, kept)
     frame = kept.frame_of(cases, study.name, scale)
     if not len(frame):
         todo = _command("run", target, scale, seeds, store)
         raise HatchelError(f"{target}: no task is done at {scale} in {store}; first: {todo}")
     machines = dict.fromkeys(str(kept.record(digest).get("machine", "")) for digest in frame["task"].unique())
     folder = out or store / "reports" / f"{study.name}-{scale}"
-    print(f"Report: {write_report(study, frame, scale, folder, failures(cases, kept), '; '.join(machines))}")
+    failed = failures(cases, kept)
+    written = write_report(study, frame, scale, folder, failed, "; ".join(machines))
+    if as_json:
+        print_json({"report": str(written), "done": frame["task"].nunique(), "failed": failed})
+    else:
+        print(f"Report: {written}")
 
 
 @app.command()
@@ -211,18 +244,24 @@ def publish(
     scale: ScaleName = "laptop",
     store: Folder = STUDIES,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="By default docs/results of the source.")] = None,
+    as_json: AsJson = False,
     plugin: Plugin = None,
 ) -> None:
     """Keep the records of a study's finished tasks, compressed, with the source, so that another machine goes on.
 
     [bold]hatchel study publish pool[/]
     """
+    from hatchel.cli.printing import print_json
     from hatchel.study.store import PUBLISHED, Store
 
-    tasks = _study(target, plugin).tasks(scale)
+    kept = Store(store)
+    tasks = _study(target, plugin).tasks(scale, store=kept)
     folder = (out or PUBLISHED) / "records"
-    new = Store(store).publish(dict.fromkeys(case.task.digest() for case in tasks), folder)
-    print(f"{folder}: {len(new)} new records")
+    new = kept.publish(dict.fromkeys(case.task.digest() for case in tasks), folder)
+    if as_json:
+        print_json({"folder": str(folder), "new": list(new)})
+    else:
+        print(f"{folder}: {len(new)} new records")
 
 
 @app.command()
@@ -242,16 +281,14 @@ def claims(
 
     [bold]hatchel study claims R2 D5 --json[/]
     """
-    import json
-
     from hatchel.cli.options import load_plugins
-    from hatchel.cli.printing import print_claims
+    from hatchel.cli.printing import print_claims, print_json
     from hatchel.study.study import registry
 
     load_plugins(plugin)
     found = registry(wanted or (), store)
     if as_json:
-        print(json.dumps([verdict.to_dict() for verdict in found], indent=2))
+        print_json([verdict.to_dict() for verdict in found])
     else:
         print_claims(found)
 
@@ -277,16 +314,19 @@ def _load_data(cases: list[Case]) -> None:
             source.load()
 
 
-def _dry_run(cases: list[Case], kept: Store, engine: Engine) -> None:
-    from hatchel.cli.printing import label_names, print_table, status_of
+def _dry_run(cases: list[Case], kept: Store, engine: Engine, as_json: bool) -> None:
+    from hatchel.cli.printing import label_names, print_json, print_table, status_of
     from hatchel.study.runner import forecast
 
-    names = label_names(cases)
-    rows = [
-        [*(c.labels.get(n, "") for n in names), c.task.seed, c.task.digest(), status_of(kept, c.task)] for c in cases
-    ]
-    print_table([*names, "seed", "task", "state"], rows)
-    print(forecast([c.task for c in cases], kept, engine).text())
+    names = [*label_names(cases), "seed", "task", "state"]
+    known = ({"seed": c.task.seed, "task": c.task.digest(), "state": status_of(kept, c.task)} for c in cases)
+    rows = [{**c.labels, **found} for c, found in zip(cases, known, strict=True)]
+    ahead = forecast([c.task for c in cases], kept, engine)
+    if as_json:
+        print_json({"tasks": rows, "to compute": ahead.tasks, "timed": ahead.timed, "seconds": ahead.seconds})
+        return
+    print_table(names, [[row.get(name, "") for name in names] for row in rows])
+    print(ahead.text())
 
 
 def _command(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +15,6 @@ from hatchel.cli.options import AsJson, Plugin, Quiet, Workers, check_folder, ki
 from hatchel.core.errors import HatchelError
 
 if TYPE_CHECKING:
-    from hatchel.training.run import TrainedRun
     from hatchel.training.spec import RunSpec
 
 
@@ -72,16 +70,17 @@ def train(
 
     [bold]torchrun --nproc-per-node 2 -m hatchel train beta_tcvae[/]   two processes, the same result
     """
+    from hatchel.cli.printing import print_json
     from hatchel.training import run as runs
 
     check_folder(out)
     load_plugins(plugin)
     given = [*(assignments or ()), *([f"track=[{','.join(track)}]"] if track else [])]
     if seeds is not None:
-        if resume or epochs is not None or as_json:
-            raise HatchelError("--seeds: goes on by itself and prints a table; leave out --resume, --epochs and --json")
+        if resume or epochs is not None:
+            raise HatchelError("--seeds: goes on by itself, by steps; leave out --resume and --epochs")
         spec = read_spec(target, [*([f"data={data}"] if data else ()), *given])
-        _several(spec, _numbers(seeds), out, workers, force, plugin, quiet)
+        _several(spec, _numbers(seeds), out, workers, force, plugin, quiet, as_json)
         return
     if resume and (Path(target) / "config.json").is_file():
         if epochs is not None:
@@ -93,13 +92,14 @@ def train(
             given.append(f"steps={_steps(read_spec(target, given), epochs, given)}")
         made = runs.train(read_spec(target, given), out=out, resume=resume, force=force, progress=not quiet)
     from hatchel.core.distributed import rank
+    from hatchel.evaluation.evaluation import announce_collapse
     from hatchel.training.events import read_events
 
     if rank() == 0:
-        _warn_of_collapse(made)
+        announce_collapse(made)
     if rank() == 0 and as_json:
         last = (read_events(made.folder) or [{}])[-1]
-        print(json.dumps({"run": str(made.folder), "digest": made.spec.digest(), "steps": made.steps, "last": last}))
+        print_json({"run": made.folder, "digest": made.spec.digest(), "steps": made.steps, "last": last})
     elif rank() == 0 and not quiet:
         early = f", ended early of {made.spec.steps}" if made.steps < made.spec.steps else ""
         print(f"{made.folder}: {made.steps} steps of {made.spec.name}{early}.  Next: hatchel evaluate {made.folder}")
@@ -114,16 +114,6 @@ def _steps(spec: RunSpec, epochs: float, given: Sequence[str]) -> int:
     data = spec.data.load()
     items = len(data.split(spec.seed, spec.test_share)[0]) if spec.test_share else len(data)
     return max(1, round(epochs * max(1, items // spec.batch_size)))
-
-
-def _warn_of_collapse(run: TrainedRun) -> None:
-    from hatchel.evaluation.codes import encodings
-    from hatchel.metrics._active_units import collapse
-
-    found = encodings(run, 1000, store=False)
-    note = collapse(found.mean, found.std)
-    if note:
-        print(f"hatchel: {run.folder}: {note}", file=sys.stderr)
 
 
 def _numbers(text: str) -> list[int]:
@@ -144,10 +134,17 @@ def _numbers(text: str) -> list[int]:
 
 
 def _several(
-    spec: RunSpec, seeds: list[int], out: Path | None, workers: int, retry: bool, plugin: Plugin, quiet: bool
+    spec: RunSpec,
+    seeds: list[int],
+    out: Path | None,
+    workers: int,
+    retry: bool,
+    plugin: Plugin,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
     """The seeds as a study of one case: what is done is kept, and the same command goes on after a stop."""
-    from hatchel.cli.printing import failures, print_table
+    from hatchel.cli.printing import failures, print_json, print_table, table_rows
     from hatchel.cli.tune import engine_from
     from hatchel.core.progress import status
     from hatchel.study.grid import Grid
@@ -175,17 +172,26 @@ def _several(
         print("Stopped; the models are saved: the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None
     frame, failed = kept.frame_of(cases, spec.name, "laptop"), failures(cases, kept)
+    found: dict[str, Any] = {"runs": kept.runs, "report": None, "scores": None, "failed": failed}
     if len(frame):
         plain = frame[(frame["part"] == "") & (frame["representation"] == "mean")]["metric"]
         columns = tuple(Column(name, name) for name in dict.fromkeys(plain))
         about = f"{spec.formula()}, trained with seeds {', '.join(map(str, seeds))}."
         study = Study(spec.name, about, lambda scale: Grid((cases[0],), len(seeds)), columns, contrast="", trade=None)
         (table,) = study.tables(frame)
-        rows = list(zip(table.headings, table.texts()[0], strict=True))[1:-1]  # without the method and the seeds
-        print_table(["", f"mean of {frame['seed'].nunique()} seeds"], rows)
-        print(f"Runs: {kept.runs}   Report: {write_report(study, frame, 'laptop', folder / 'report', failed)}")
-    if failed:
+        found |= {
+            "report": write_report(study, frame, "laptop", folder / "report", failed),
+            "scores": table_rows(table)["rows"][0],
+        }
+        if not as_json:
+            rows = list(zip(table.headings, table.texts()[0], strict=True))[1:-1]  # without the method and the seeds
+            print_table(["", f"mean of {frame['seed'].nunique()} seeds"], rows)
+            print(f"Runs: {kept.runs}   Report: {found['report']}")
+    if as_json:
+        print_json(found)
+    elif failed:
         print("\n".join(failed))
+    if failed:
         raise typer.Exit(1)
 
 

@@ -53,7 +53,7 @@ def tune(
     Every trial is tasks of the store: a point that was computed before, here or in a study, costs nothing.
     """
     from hatchel.cli.options import load_plugins, parse
-    from hatchel.cli.printing import print_table
+    from hatchel.cli.printing import print_json, print_table
     from hatchel.core.spec import from_dict
     from hatchel.data.source import Source
     from hatchel.study.space import dimension
@@ -79,7 +79,7 @@ def tune(
         raise typer.Exit(130) from None
     if as_json:
         rows = [{"trial": t.number, "point": t.point, metric: t.found.value} for t in best]
-        print(json.dumps({"metric": metric, "direction": tuning.way, "seeds": seeds, "trials": rows}, indent=2))
+        print_json({"metric": metric, "direction": tuning.way, "seeds": seeds, "trials": rows})
         return
     fields = [d.field for d in space]
     better = "lower" if tuning.way == "minimize" else "higher"

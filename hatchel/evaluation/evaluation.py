@@ -43,7 +43,7 @@ from hatchel.training.callbacks import Stop
 from hatchel.training.run import TrainedRun
 from hatchel.training.spec import RunSpec
 
-__all__ = ["ITEMS", "Codes", "Encodings", "Evaluation", "StoredScores", "encodings", "evaluate"]
+__all__ = ["ITEMS", "Codes", "Encodings", "Evaluation", "StoredScores", "announce_collapse", "encodings", "evaluate"]
 
 FILE = "evaluation.json"
 VERSION = 1
@@ -150,6 +150,13 @@ def evaluate(
     kept = StoredScores(run, items=items, seed=seed, layers=layers, store=store)
     scores = {name: kept.measure(name, chosen, bootstrap, strict=which != "all") for name in kept.representations}
     return Evaluation(scores, kept.settings, collapse(kept.encoded.mean, kept.encoded.std))
+
+
+def announce_collapse(run: TrainedRun) -> None:
+    """Say on stderr that a trained run's code says nothing, where that is so."""
+    found = encodings(run, 1000, store=False)
+    if note := collapse(found.mean, found.std):
+        print(f"hatchel: {run.folder}: {note}", file=sys.stderr)
 
 
 class StoredScores:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -81,6 +82,7 @@ def test_channels_first_is_the_same_as_channels_last(tmp_path: Path) -> None:
 def test_a_run_on_an_array_is_loaded_with_the_array(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     x, y = np.random.default_rng(0).random((60, 4)), np.arange(60) % 3
     made = hatchel.train("vae", data=(x, y), out=tmp_path, **FEW)
+    assert "0 of 10 dimensions active" in capsys.readouterr().err
     with pytest.raises(HatchelError, match=r"pass them again: hatchel\.load\(folder, data=x\)"):
         hatchel.evaluate(tmp_path, ["mig"])
     loaded = hatchel.load(tmp_path, data=(x, y))
@@ -142,3 +144,14 @@ def test_a_table_shows_its_columns(tmp_path: Path) -> None:
     page = run.report().read_text()
     assert "3 columns: 1 of numbers, 1 of 0 or 1, 1 of categories" in page
     assert "Each column through the mean code and back" in page
+
+
+def test_a_collapsed_model_is_announced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small: dict[str, Any] = {"data__size": 16, "data__places": 4, "batch_size": 16, "steps": 1, "latent__dim": 3}
+    run = hatchel.train("vae", data="xy_squares", out=tmp_path, progress=False, optimizer__lr=1e-9, **small)
+    said = f"hatchel: {tmp_path}: 0 of 3 dimensions active: train longer or lower beta"
+    assert capsys.readouterr().err.splitlines() == [said]
+    run.evaluate("mig", bootstrap=0)
+    assert capsys.readouterr().err.splitlines()[-1] == said
+    hatchel.evaluate(tmp_path, "mig", bootstrap=0)
+    assert capsys.readouterr().err.splitlines()[-1] == said

@@ -239,9 +239,9 @@ def test_show_says_what_it_assumed(tmp_path: Path) -> None:
 
 def test_epochs_are_passes_over_the_training_items(tmp_path: Path) -> None:
     out = str(tmp_path / "run")  # 64 items, of which 48 are trained on: 3 batches of 16 a pass
-    text = hatchel("train", "vae", "data=xy_squares", "batch_size=16", "test_share=0.25", "optimizer.schedule=cosine",
-                   "--epochs", "2", "--json", "--quiet", "--out", out)  # fmt: skip
-    found = json.loads(text.splitlines()[0])  # what it says of collapse goes to stderr
+    words = ["train", "vae", "data=xy_squares", "batch_size=16", "test_share=0.25", "optimizer.schedule=cosine",
+             "--epochs", "2", "--json", "--quiet", "--out", out]  # fmt: skip
+    found = json.loads(CliRunner().invoke(app, words).stdout)  # what it says of collapse goes to stderr
     run = TrainedRun.load(out)
     assert (found["steps"], found["last"]["step"], found["digest"]) == (6, 6, run.spec.digest())
     assert run.spec.optimizer.schedule.steps == 6

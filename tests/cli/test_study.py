@@ -77,6 +77,20 @@ def coins(*arguments: str) -> Any:
     return call("run", "test-coins", "--engine", "here", *arguments)
 
 
+def test_tasks_that_follow_from_results_are_run_in_the_same_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    def better(scale: Scale, frame: Any) -> list[Case]:
+        best = frame[frame["metric"] == "heads"].sort_values("value").iloc[-1]
+        again = Coin(seed=7, bias=0.5 if best["method"] == "fair" else 0.25)
+        return [Case({"method": f"{best['method']} again", "scale of it": 2}, again)] if best["seed"] < 7 else []
+
+    study = Study("rounds", "Two rounds.", coins_grid, (Column("heads", "heads"),), contrast="", following=better)
+    monkeypatch.setitem(study_module._STUDIES, "rounds", study)
+    assert "7 of 7 tasks done" in said("run", "rounds", "--engine", "here", "--quiet")
+    assert "fair again" in said("status", "rounds")
+    found = Study.load("rounds").frame("laptop")
+    assert found[found["method"] == "fair again"].set_index("metric")["value"]["heads"] == pytest.approx(1.2)
+
+
 def test_list_and_show() -> None:
     rows = {row["name"]: row for row in json.loads(said("list", "--json"))}
     assert rows["test-coins"] == {

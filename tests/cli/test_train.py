@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,9 @@ def test_each_seed_is_the_run_it_is_alone(tmp_path: Path, monkeypatch: pytest.Mo
     alone = train(found[4].spec, out="alone", progress=False)
     for name, weight in alone.model.state_dict().items():
         assert torch.equal(weight, found[4].model.state_dict()[name]), name
+    again = json.loads(CliRunner().invoke(app, [*command, "--json", "--quiet"], catch_exceptions=False).stdout)
+    assert again["scores"]["reconstruction"]["seeds"] == 2
+    assert (again["runs"], again["failed"]) == (str(Path("both/runs")), [])
 
 
 @pytest.mark.parametrize("text", ["3..1", "a", "1,1", ""])
