@@ -11,7 +11,7 @@ MINUTES ?= 5
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test fuzz test-cluster torture check format bench clean
+.PHONY: help quickstart test fuzz test-cluster torture check format docs bench clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -61,8 +61,12 @@ format: $(READY_DEV)  ## let ruff put things right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(READY_DEV)  ## the documentation site in docs/_build/html; runs the tutorials, warnings are errors, inner links are checked
+	TUTORIAL_STEPS=$(or $(STEPS),1000) $(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 bench: $(READY_DEV)  ## measure the costs of methods, precisions and the runner (a few minutes), write docs/speed.md
 	$(BIN)/python benchmarks/speed.py
 
 clean:  ## remove the environment and everything built
-	rm -rf $(VENV) dist build runs .pytest_cache .ruff_cache
+	rm -rf $(VENV) dist build runs docs/_build docs/methods docs/api docs/changelog.md docs/contributing.md .pytest_cache .ruff_cache

@@ -1,4 +1,4 @@
-"""What the README promises is there: its code runs, its table has every method, its own term trains."""
+"""What the README promises is there: its code runs, its own term trains; the table of methods has every one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from hatchel.cli.main import app
 from hatchel.methods.method import Method
+from hatchel.metrics.metric import Metric
 from hatchel.objective.term import Term
 from hatchel.training.run import TrainedRun
 
@@ -21,15 +22,18 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 def test_the_order_of_the_readme() -> None:
-    marks = ["Hatchel learns", "docs/quickstart.png", "make quickstart", "import hatchel"]
-    marks += ["hatchel train", "| method | name |", "Your own term"]
+    marks = ["Hatchel learns", "docs/quickstart.png", "make quickstart", "Why not the others?", "import hatchel"]
+    marks += ["hatchel train", "docs/methods.md", "Your own term"]
     places = [README.index(mark) for mark in marks]
     assert places == sorted(places)
 
 
 def test_every_method_is_in_the_table() -> None:
+    table = (ROOT / "docs/methods.md").read_text(encoding="utf-8")
+    assert table.count("\n| ") == len(Method.members()) + 2  # head and rule
+    assert f"| {len(Method.members())} methods, {len(Metric.members())} metrics," in README
     for kind, member in Method.members().items():
-        row = next(line for line in README.splitlines() if f"| `{kind}` |" in line).replace("\\|", "|")
+        row = next(line for line in table.splitlines() if f"| `{kind}` |" in line).replace("\\|", "|")
         assert member.paper in row
         assert member.verified in row
 

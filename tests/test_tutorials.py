@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -60,3 +62,31 @@ def test_metrics_on_your_arrays(tmp_path: Path) -> None:
     assert copied == pytest.approx(1, abs=0.01)
     assert rotated < 0.5
     assert "mig" in texts(outputs, "text/html")[0]
+
+
+def test_new_term(tmp_path: Path) -> None:
+    """Both formulas, a MIG of every seed of both, and the interval of their differences as Student's t has it."""
+    from scipy import stats
+
+    outputs = executed("new_term.ipynb", tmp_path)
+    formulas, migs, tasks = (ast.literal_eval(text) for text in texts(outputs, "text/plain")[-3:])
+    assert formulas["sparse"] == formulas["VAE"] + " + 2*E|mu|_1"
+    difference = [a - b for a, b in zip(migs["sparse"], migs["VAE"], strict=True)]
+    assert len(difference) == 5
+    low, high = stats.t.interval(0.95, 4, sum(difference) / 5, stats.sem(difference))
+    printed = "".join("".join(output.get("text", "")) for output in outputs if output.get("name") == "stdout")
+    found = re.search(r"sparse - VAE: (\S+) \[(\S+), (\S+)\], 5 pairs", printed)
+    assert found is not None
+    assert [float(x) for x in found.groups()] == pytest.approx([sum(difference) / 5, low, high], abs=3e-3)
+    assert tasks == 2 * 2 * 10  # methods x data x seeds
+
+
+def test_devae_line_by_line(tmp_path: Path) -> None:
+    outputs = executed("devae.ipynb", tmp_path)
+    shown = texts(outputs, "text/plain")
+    assert "'-log p(x|z) + beta_i*KL(q(z|x)||p(z)), beta: 1, 10, 40 by level'" in shown
+    assert "True" in shown  # Eqs. 4 to 6 by hand
+    drawn, expected = next(ast.literal_eval(text) for text in shown if text.startswith("([0."))
+    assert drawn == pytest.approx(expected, abs=0.02)
+    migs = next(ast.literal_eval(text) for text in shown if text.startswith("[0."))
+    assert migs == pytest.approx([migs[0]] * 3, abs=1e-3)

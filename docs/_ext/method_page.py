@@ -1,0 +1,172 @@
+"""The page of one method: equation, diagram, parameters, departures from the paper, what is verified, results, code."""
+
+from __future__ import annotations
+
+import functools
+import html
+import inspect
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from fields import _cell, escaped, fields_table, prose
+
+COLUMNS = {
+    "mig": "MIG", "dci": "DCI-D", "factor_vae_score": "FactorVAE score", "sap": "SAP", "active_units": "active",
+    "reconstruction": "rec. (nats)",
+}  # fmt: skip
+
+
+def method_page(kind: str, name: str, docs: Path) -> str:
+    """Markdown."""
+    from hatchel.methods.method import Method
+    from hatchel.methods.resolve import resolve
+
+    member = Method.members()[kind]
+    formula = resolve(kind, "shapes3d").formula()
+    first, _, rest = inspect.cleandoc(member.__doc__ or "").partition("\n\n")
+    module = Path(inspect.getfile(member)).relative_to(docs.parent).as_posix()
+    start, length = inspect.getsourcelines(member)[1], len(inspect.getsourcelines(member)[0])
+    parts = [
+        f"# {name}",
+        f"`{kind}`, {escaped(member.paper)} ([papers](../papers.md)).",
+        f'<div class="formula">minimise&nbsp; {html.escape(formula)}</div>',
+        f"With its defaults, as `hatchel show {kind}` prints it. In the letters of the code: {_cell(first)}",
+        diagram(kind),
+        f"    hatchel train {kind} data=shapes3d steps=20000\n    hatchel show {kind}",
+        f"## Parameters\n\n{fields_table(member)}",
+        f"## Departures from the paper\n\n{departures(member, rest)}",
+        f"## What was verified\n\n{escaped(member.verified)}. Each is a test in `tests/` or a study. What the paper "
+        "claims beyond that is decided, or left undecided, in [results](../results.md).",
+        f"## Results\n\n{results(kind)}",
+        pictures(name, docs),
+        f"## Code\n\n`{module}`, lines {start} to {start + length - 1}:\n\n"
+        f"```{{literalinclude}} ../../{module}\n:lines: {start}-{start + length - 1}\n```",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def departures(member: type[Any], rest: str) -> str:
+    """What the class says of itself beyond its objective, the fields that name a choice of ours, and what it sets."""
+    blocks = [prose(rest)] if rest else []
+    marked = re.compile(r"\b[Oo]urs?\b|paper does not|not print|authors'|misprint|ablation")
+    named = {name: text for name, text in member.help().items() if marked.search(text)}
+    if named:
+        blocks.append("Options where the paper leaves a choice open, or where another one is offered:")
+        blocks.append("\n".join(f"- `{name}`: {_cell(text)}" for name, text in named.items()))
+    sources = {label: inspect.getdoc(getattr(member, label)) or "" for label in ("terms", "parts")}
+    own = {label: text for label, text in sources.items() if label in vars(member) and vars(member)[label].__doc__}
+    said = [f"{'Objective' if label == 'terms' else 'Settings'}: {_cell(text)}" for label, text in own.items()]
+    if not blocks:
+        blocks.append("The class names none. Network, steps and data are the field's usual ones unless it sets others.")
+    return "\n\n".join(blocks + said)
+
+
+@functools.cache
+def _pool() -> tuple[dict[str, str], Any]:
+    """The kind of the method of every task of the pool by the task's digest, and the pool's records."""
+    from hatchel.core.errors import HatchelError
+    from hatchel.study.study import Study
+
+    pool = Study.load("pool")
+    try:
+        frame = pool.frame("laptop")
+    except HatchelError:  # no record yet
+        return {}, None
+    grid = pool.grid("laptop")
+    kinds: dict[str, str] = {}
+    for part in (grid, *grid.then):
+        for case in part.cases:
+            kinds[tuple(sorted((k, str(v)) for k, v in case.labels.items()))] = case.task.run.name
+    return kinds, frame
+
+
+def results(kind: str) -> str:
+    """Mean and 95 % t-interval over seeds of every setting of this method in the pool."""
+    from hatchel.study.frame import groups, values
+    from hatchel.study.statistics import Mean
+
+    kinds, frame = _pool()
+    labels = ("data", "method", "strength", "encoder", "variant")
+    rows = []
+    for key, found in groups(frame, *labels).items() if frame is not None else ():
+        if kinds.get(tuple(sorted(zip(labels, map(str, key), strict=True)))) != kind:
+            continue
+        cells = []
+        for metric in COLUMNS:
+            measured = values(found, metric)
+            mean = Mean.of(measured).estimate() if measured else None
+            digits = 1 if metric in ("active_units", "reconstruction") else 2
+            interval = f" [{mean.low:.{digits}f}, {mean.high:.{digits}f}]" if mean and len(measured) > 2 else ""
+            cells.append(f"{mean.value:.{digits}f}{interval}" if mean else "")
+        data, _, strength, encoder, variant = key
+        rows.append([data, strength, encoder, escaped(str(variant)), *cells, found["seed"].nunique()])
+    if not rows:
+        return "Not run yet in the [pool](../studies.md), the project's own comparison of all methods."
+    head = ["data", "strength", "encoder", "variant", *COLUMNS.values(), "seeds"]
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (head, ["---"] * len(head), *rows)]
+    note = (
+        "From the records of `hatchel study run pool --scale laptop`: mean over seeds with a 95 % t-interval (from "
+        "three seeds on), of the posterior means of held-out items. Images of 32 px, "
+    )
+    steps = "5,000 steps of 64 on Shapes3D, 10,000 on dSprites; a smaller budget than the papers', see "
+    return "\n".join(lines) + "\n\n" + textwrap.fill(note + steps + "[studies](../studies.md).", 120)
+
+
+def pictures(name: str, docs: Path) -> str:
+    """Traversals that a study published of this method; none where it published none."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower())
+    found = sorted(docs.glob(f"results/*/{slug}-*traversed.png"))[:2]
+    if not found:
+        return ""
+    shown = [
+        f"```{{image}} ../{path.relative_to(docs).as_posix()}\n:alt: {path.stem}\n:class: pixels\n```\n\n"
+        f"*{path.stem.replace('-', ' ')}, from the study `{path.parent.name}` ([results](../results.md)).*"
+        for path in found
+    ]
+    return "\n\n".join(["### Traversals", *shown])
+
+
+def diagram(kind: str) -> str:
+    """The parts of the model in the order data flow, and each term of the objective under what it reads."""
+    from hatchel.methods.resolve import resolve
+
+    spec = resolve(kind, "shapes3d").fit_to_shape((3, 64, 64))
+    assert spec.encoder is not None
+    assert spec.decoder is not None
+    assert spec.likelihood is not None
+    layout = spec.latent.layout
+    sites = f"{len(layout.sites)} sites" + (f", {layout.levels} levels" if layout.levels > 1 else "")
+    boxes = [
+        ("x", "data"), (spec.encoder.kind, "encoder"), (spec.latent.kind, f"latent: {sites}"),
+        (spec.decoder.kind, "decoder"), (spec.likelihood.kind, "p(x|z)"),
+    ]  # fmt: skip
+    width, gap = 128, 26
+    drawn = []
+    for i, (title, below) in enumerate(boxes):
+        left = i * (width + gap)
+        drawn.append(f'<rect class="box" x="{left + 1}" y="1" width="{width}" height="48" rx="6"/>')
+        drawn.append(_text(left + 1 + width / 2, 21, title, 13, "600") + _text(left + 1 + width / 2, 38, below, 10.5))
+        if i:
+            drawn.append(
+                f'<path d="M{left - gap + 4} 25 H{left - 6} m-6 -4 l6 4 l-6 4" stroke="currentColor" fill="none"/>'
+            )
+    total = len(boxes) * (width + gap) - gap + 2
+    for i, (name, entry) in enumerate(spec.objective.items()):
+        top = 66 + i * 30
+        words = entry.weight.formula(entry.term.symbol())
+        by = entry.term.estimator
+        reads = f"{name}: {words}" + (f"   by {by.kind}" if by is not None and by.kind not in words else "")
+        drawn.append(f'<rect class="term" x="1" y="{top}" width="{total - 2}" height="24" rx="12"/>')
+        drawn.append(_text(14, top + 16, reads, 11.5, anchor="start"))
+    height = 66 + 30 * len(spec.objective)
+    label = f"Parts and terms of {kind}"
+    body = "".join(drawn)
+    svg = f'<svg viewBox="0 0 {total} {height}" role="img" aria-label="{label}" font-family="sans-serif">{body}</svg>'
+    return f'<div class="diagram">{svg}</div>\n\n*Its parts at 64 px and the terms of its objective, from the class.*'
+
+
+def _text(x: float, y: float, words: str, size: float, weight: str = "400", anchor: str = "middle") -> str:
+    style = f'font-size="{size}" font-weight="{weight}" text-anchor="{anchor}" fill="currentColor"'
+    return f'<text x="{x:g}" y="{y:g}" {style}>{html.escape(words)}</text>'
