@@ -106,6 +106,11 @@ MIXED = {
     "mixed real": Mixed({"a": Gaussian(2), "b": Gaussian(3)}, prior="whole"),
 }
 """Latents with discrete variables, nesting and learned priors."""
+BY_CLASS = {
+    "by class": Mixed({"class": Concrete(4), "style": Gaussian(3)}, discrete="pmf", reads_class=True),
+    "nested by class": Mixed(NESTED, prior="whole", discrete="soft", reads_class=True),
+}
+"""Latents whose coordinates are drawn given the class."""
 
 
 def mixed_trace(latent: Mixed, batch: int = 24, n_data: int = 100, seed: int = 0, dtype=torch.float64) -> Trace:
@@ -116,7 +121,7 @@ def mixed_trace(latent: Mixed, batch: int = 24, n_data: int = 100, seed: int = 0
         parameter.data = torch.randn(parameter.shape, generator=g, dtype=dtype) / 2
     numbers = torch.randn(batch, sum(latent.widths), generator=g, dtype=dtype).requires_grad_()
     q = module.posterior(numbers)
-    z = q.rsample(g)
+    q, z = q.draw(g)
     log_px = -torch.rand(batch, generator=g, dtype=dtype) * 10
     t = trace_of(q, z, module.prior_at(), log_px=log_px, n_data=n_data)
     return with_parts(t, g, q.code(hard=True).detach())

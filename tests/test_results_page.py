@@ -54,6 +54,8 @@ def test_a_page_without_news_is_written_again_to_the_letter(
     (tmp_path / "results.md").write_text(page, encoding="utf-8")
     wrote(results, monkeypatch, "--store", Store(tmp_path / "store").create().folder, "--out", tmp_path)
     assert (tmp_path / "results.md").read_text(encoding="utf-8") == page
+    board = "leaderboard.md"
+    assert (tmp_path / board).read_text(encoding="utf-8") == (ROOT / "docs" / board).read_text(encoding="utf-8")
 
 
 def test_news_replace_their_section_alone_and_can_be_gone_on_with(

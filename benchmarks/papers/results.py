@@ -3,8 +3,9 @@
 python benchmarks/papers/results.py --store studies --out docs
 python benchmarks/papers/results.py --store studies --out docs --restore   # the other way, to go on where it was left
 
-A study that the store has nothing of stays as it is. Restored are the records themselves (records.json.gz), so that a
-study can be drawn again, or extended by further cells and seeds, on another machine.
+The top of the page and docs/leaderboard.md are made of the published records (`hatchel study publish pool`); of the
+other studies, one that the store has nothing of stays as it is. Restored are the records themselves (records.json.gz),
+so that a study can be drawn again, or extended by further cells and seeds, on another machine.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import re
 from pathlib import Path
 
 import pandas as pd
+from head import head
 from notes import NOTES
 
 from hatchel.core.files import read_json
@@ -26,9 +28,10 @@ from hatchel.study.study import Study
 
 HEAD = """# Results
 
-Every study of `hatchel study list` that has been run, at the scale that is named beside it; written by
-`benchmarks/papers/results.py` from the records alone. What the papers claim is decided by
-`hatchel study claims`. Columns marked “paper” are the paper's own figures.
+What the five papers claim, held against what was run here: written from the records alone, without training, by
+`python benchmarks/papers/results.py`. Columns marked “paper” are the paper's own figures.
+"""
+STUDIES = """## Every study that was run at its own scale
 """
 
 
@@ -52,15 +55,23 @@ def main() -> None:
         if len(frame) and scale != "smoke":
             lines[name] = line(name, scale, frame)
             sections[name] = section(store, name, scale, frame, options.out / "results")
-    parts = [HEAD, *LINES, *(lines[name] for name in sorted(lines)), "", *(sections[name] for name in sorted(sections))]
+    parts = [
+        HEAD,
+        head(options.out),
+        STUDIES,
+        *LINES,
+        *(lines[name] for name in sorted(lines)),
+        "",
+        *(sections[name] for name in sorted(sections)),
+    ]
     page.write_text("\n".join(parts), encoding="utf-8")
 
 
 def published(text: str) -> tuple[dict[str, str], dict[str, str]]:
     """The lines of the table and the sections of a page that was written before, by study."""
-    head, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
-    lines = {found[1]: found[0] for found in re.finditer(r"^\| \[(\S+)\].*$", head, flags=re.MULTILINE)}
-    return lines, {part.split()[0]: f"## {part.rstrip()}\n" for part in parts}
+    lines = {found[1]: found[0] for found in re.finditer(r"^\| \[(\S+)\].*$", text, flags=re.MULTILINE)}
+    parts = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    return lines, {name: f"## {part.rstrip()}\n" for part in parts if (name := part.split()[0]) in lines}
 
 
 def restore(store: Store, folder: Path) -> int:

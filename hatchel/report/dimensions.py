@@ -23,6 +23,8 @@ FOLLOWS = 0.1
 OWN_SHARE, OWN_R2, RIVAL = 0.5, 0.8, 0.5
 """A factor is in one dimension if that carries this share of its entropy, or explains this much of its variance, and
 no other active one carries more than this part of what it does."""
+FEW = 20
+"""Rows below which a squared correlation is high by chance."""
 RANGE = (0.02, 0.98)
 """Quantiles of the posterior means between which a dimension is traversed: beyond lie codes the decoder hardly saw."""
 
@@ -155,7 +157,7 @@ def curve(code: Float, factor: Float) -> Curve:
 
 @dataclass(frozen=True)
 class Fit:
-    """One factor and the active dimension that explains most of its variance."""
+    """One factor, and how well a line explains it by the active dimension that knows most of it."""
 
     factor: str
     dimension: int
@@ -165,6 +167,25 @@ class Fit:
     """R² of the factor given the dimension: their squared correlation."""
     curve: Curve
     """The dimension at each value of the factor."""
+    explained: float = 0.0
+    """Share of the dimension's variance between the values of the factor: 1 on any curve, bent back or not."""
+    turned_by: str = ""
+    """The other factor on whose value it depends most how the dimension follows this one."""
+    within: float = 0.0
+    """R² at one value of that factor, the mean over its values."""
+
+    @property
+    def note(self) -> str:
+        """Why R² is low although the dimension follows the factor, if it does."""
+        if self.score.value >= OWN_R2:
+            return ""
+        if self.within >= OWN_R2:
+            how = f"in a direction that depends on {self.turned_by}: R² {self.within:.2f} at each value of that,"
+            return f"{self.name} follows {self.factor} {how} {self.score.value:.2f} over all."
+        if self.explained >= OWN_R2:
+            how = f"explains {self.explained:.0%} of the dimension's variance, R² is {self.score.value:.2f}."
+            return f"{self.name} follows {self.factor} on a curve that is not straight: its value {how}"
+        return ""
 
 
 def factor_grid(factor: Factor) -> Float:
@@ -228,7 +249,8 @@ def fits(probe: Probe, space: FactorSpace | None, dimensions: Dimensions, seed: 
         if factor.kind != "continuous" or k not in probe.varying:
             continue
         values, r2 = factor_values(probe, space, k), r2s[:, k]
-        best = int(eligible[r2[eligible].argmax()])
+        # The one that the pictures name after it: a line may fit another one better, and yet hardly at all.
+        best = int(eligible[dimensions.shares[eligible, k].argmax()])
         column = probe.codes[:, [dimensions.column(best)]]
         interval = None
         if bootstrap:
@@ -238,5 +260,21 @@ def fits(probe: Probe, space: FactorSpace | None, dimensions: Dimensions, seed: 
         score = Score(
             f"r2_{factor.name}", float(r2[best]), n=probe.n, seed=seed, interval=interval, replicates=bootstrap
         )
-        found.append(Fit(factor.name, best, dimensions.name(best), score, curve(column[:, 0], values)))
+        shape = curve(column[:, 0], values)
+        rest = ((column[:, 0] - shape.mean[np.searchsorted(shape.at, values)]) ** 2).mean()
+        explained = 1 - float(rest / column.var()) if column.any() else 0.0
+        other, within = _turned_by(probe, column, values, k)
+        found.append(Fit(factor.name, best, dimensions.name(best), score, shape, explained, other, within))
     return tuple(found)
+
+
+def _turned_by(probe: Probe, column: Float, values: Float, k: int) -> tuple[str, float]:
+    """The other factor at whose single values a line fits best, with R² there; those with few rows a value are left."""
+    found: dict[str, float] = {}
+    codes = np.asarray(probe.values)
+    for j in probe.varying:
+        present, count = np.unique(codes[:, j], return_counts=True)
+        if j != k and count.min() >= FEW:
+            groups = (codes[:, j] == value for value in present)
+            found[probe.names[j]] = float(np.mean([squared_correlations(column[g], values[g])[0] for g in groups]))
+    return max(found.items(), key=lambda pair: pair[1], default=("", 0.0))

@@ -123,7 +123,7 @@ RULE = (
 
 
 def learned(found: Findings) -> str:
-    """What was learned, in a sentence."""
+    """What was learned, in a sentence, and one more for each factor that a dimension follows in its own way."""
     dimensions = found.dimensions
     if dimensions.shares is None:
         active = f"{len(dimensions.active)} of {len(dimensions.order)} dimensions say something about the input"
@@ -131,12 +131,14 @@ def learned(found: Findings) -> str:
     where = own_dimensions(dimensions, found.fits)
     own = [f"{factor} ({dimensions.name(d)})" for factor, d in where.items() if d is not None]
     rest = [factor for factor, d in where.items() if d is None]
+    why = [fit.note for fit in found.fits if fit.factor in rest and fit.note and fit.dimension in dimensions.active]
     if not own:
-        return f"None of the {len(where)} factors ({', '.join(rest)}) is in one dimension of its own."
+        none = f"None of the {len(where)} factors ({', '.join(rest)}) is in one dimension of its own."
+        return " ".join([none, *why])
     count = f"{len(own)} of {len(where)}" if rest else f"All {len(own)}"
     place = "factors are in one dimension each" if len(own) > 1 else "factors is in one dimension of its own"
     missing = f"; {_and(rest)} {'is' if len(rest) == 1 else 'are'} not" if rest else ""
-    return f"{count} {place}: {_and(own)}{missing}."
+    return " ".join([f"{count} {place}: {_and(own)}{missing}.", *why])
 
 
 def _and(words: Sequence[str]) -> str:

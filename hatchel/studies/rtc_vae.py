@@ -8,13 +8,13 @@ import numpy as np
 
 from hatchel.core.spec import Count
 from hatchel.studies.common import DATA, ERROR, RTC, at, matrix, of_pool, one, rank_correlation_of, trade_off, view
-from hatchel.studies.pool import SHAPES
+from hatchel.studies.pool import SHAPES, dip_vae, factor_vae, rtc_vae, stage
 from hatchel.study.claims import Claim, each, higher, inside, lower, of_each
 from hatchel.study.frame import Frame, groups, tasks, values
 from hatchel.study.grid import Grid, Scale
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column
-from hatchel.study.task import Case, Result, Task, Workspace
+from hatchel.study.task import Case, Label, Result, Task, Workspace
 from hatchel.study.trained import Trained
 from hatchel.training.spec import RunSpec
 
@@ -72,6 +72,12 @@ SEVERAL, APART = 1.5, 0.1
 def gap(rows: Frame) -> float | None:
     """TC of the means less TC of the samples."""
     mean, sample = one(rows, TC), one(rows, SAMPLES)
+    return None if mean is None or sample is None else mean - sample
+
+
+def active_gap(rows: Frame) -> float | None:
+    """The same of the active dimensions: the means of dead ones are small, and count fully in TC of the means."""
+    mean, sample = (one(rows, f"gaussian_tc.active_{part}") for part in ("mean", "sample"))
     return None if mean is None or sample is None else mean - sample
 
 
@@ -177,6 +183,16 @@ def figures(frame: Frame) -> dict[str, Any]:
     return result
 
 
+COLUMNS = (
+    Column(TC, "TC of means", digits=2),
+    Column(SAMPLES, "TC of samples", digits=2),
+    Column("gaussian_tc.active_mean", "TC of active means", digits=2),
+    Column("total_correlation", "TC of means, not only linear"),
+    Column("disintegration", "latents a factor", digits=2),
+    Column("sap", "SAP"),
+    Column("mig", "MIG"),
+    Column(ERROR, "reconstruction (nats)", digits=1),
+)
 register(Study(
     name="rtc-vae",
     about="TC of means and samples of FactorVAE, RTC-VAE and DIP-VAE by strength, and factors that several latents "
@@ -184,17 +200,57 @@ register(Study(
     paper="Cheng et al. 2020, Figs. 3-11, 14-16",
     grid=view(lambda labels: labels["method"] in METHODS and labels["encoder"] == "conv"
               and (not labels["variant"] or str(labels["variant"]).startswith("eta")), pairs),
-    columns=(
-        Column(TC, "TC of means", digits=2),
-        Column(SAMPLES, "TC of samples", digits=2),
-        Column("gaussian_tc.active_mean", "TC of active means", digits=2),
-        Column("total_correlation", "TC of means, not only linear"),
-        Column("disintegration", "latents a factor", digits=2),
-        Column("sap", "SAP"),
-        Column("mig", "MIG"),
-        Column(ERROR, "reconstruction (nats)", digits=1),
-    ),
+    columns=COLUMNS,
     contrast="",
     figures=lambda frame: {**trade_off(frame), **figures(frame)},
     claims=tuple(claims()),
+))  # fmt: skip
+
+ETAS = (10, 30, 100)
+
+
+def nets_grid(scale: Scale) -> Grid:
+    """Table 2's networks, longer and in larger batches than the pool: eta at strength 10, and Figs. 14 to 16."""
+    nets: dict[str, Any] = {"encoder": "rtc", "decoder": "rtc_decoder"}
+    settings = [
+        factor_vae(10, **nets), *(rtc_vae(10, eta, **nets) for eta in ETAS),
+        factor_vae(50, **nets), dip_vae("I", 20, **nets), rtc_vae(20, **nets),
+    ]  # fmt: skip
+    sizes: dict[Scale, dict[str, Any]] = {
+        "smoke": {}, "laptop": {"steps": 20_000, "batch_size": 128}, "paper": {"batch_size": 500},
+    }  # fmt: skip
+    part = stage(SHAPES, scale, settings, 5, **sizes[scale])
+    cases = [Case({name: c.labels[name] for name in ("method", "strength", "variant")}, c.task) for c in part.cases]
+    note = "Table 2's networks, D = 10, discriminators of 256 units, otherwise as the pool"
+    return Grid(tuple(cases), part.seeds, note * (scale == "laptop"))
+
+
+def nets_claims() -> list[Claim]:
+    """Those of Figs. 3 and 7 again."""
+
+    def row(method: str, strength: int, eta: int | None = None) -> dict[str, Label]:
+        return {"method": method, "strength": strength, "variant": f"eta = {eta}" if eta else ""}
+
+    factor = row("FactorVAE", 10)
+    by_eta = {eta: row("RTC-VAE", 10, eta) for eta in ETAS}
+    return [
+        RTC("T4.nets", "Fig. 3", "Table 2's networks, Shapes3D, strength 10: RTC-VAE's gap between TC of means and of "
+            "samples is below FactorVAE's.",
+            each({f"eta {eta}": lower(of_each(gap), own, factor) for eta, own in by_eta.items()})),
+        RTC("T4.nets.active", "Fig. 3", "The same of the dimensions with a signal-to-noise ratio above 4.",
+            each({f"eta {eta}": lower(of_each(active_gap), own, factor) for eta, own in by_eta.items()}), True),
+        RTC("T7.nets", "Section 6.3", "Table 2's networks: at beta 20 some factor is carried by two or more "
+            "independent latents (their number above 0.5 in the mean, ours).",
+            inside(of_each(disintegrated), row("RTC-VAE", 20), low=0.5)),
+    ]  # fmt: skip
+
+
+register(Study(
+    name="rtc-nets",
+    about="FactorVAE, RTC-VAE and DIP-VAE-I with RTC-VAE's own networks on Shapes3D; eta 10, 30 and 100.",
+    paper="Cheng et al. 2020, Table 2, Figs. 3, 7, 14-16",
+    grid=nets_grid,
+    columns=COLUMNS,
+    contrast="",
+    claims=tuple(nets_claims()),
 ))  # fmt: skip

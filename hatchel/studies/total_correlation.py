@@ -261,7 +261,7 @@ def shutdown_figures(frame: Frame) -> dict[str, Any]:
     from hatchel.study.figures import lines
 
     def drawn(sigma: Any, group: Frame) -> Any:
-        both = {"tc": "estimated", fitting(sigma): FORMULAS[fitting(sigma)]}
+        both = {"tc": "estimated", fitting(sigma): "formula"}  # its name is as wide as the axes
         return lines(group, "S", both, "M", ("dead dimensions S", "TC, nats"))
 
     return {

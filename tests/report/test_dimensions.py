@@ -121,7 +121,8 @@ def fitted_probe(n: int = 600) -> Probe:
 
 
 def every(information: tuple[float, ...] = (1.0, 1.0, 1.0)) -> Dimensions:
-    return Dimensions(np.array(information), np.zeros(3), np.ones(3), np.arange(9.0).reshape(3, 3), SPACE.names)
+    shares = np.array([[0.1, 0.0, 0.3], [0.0, 0.9, 0.1], [0.2, 0.4, 0.2]])
+    return Dimensions(np.array(information), np.zeros(3), np.ones(3), shares, SPACE.names)
 
 
 def test_r2_is_that_of_a_regression_on_the_factors_own_values() -> None:
@@ -157,6 +158,32 @@ def test_a_collapsed_dimension_is_not_chosen_unless_there_is_no_other() -> None:
     (active,) = fits(fitted_probe(), SPACE, every((1.0, 0.01, 1.0)), 0, 0)
     (all_,) = fits(fitted_probe(), SPACE, every((0.0, 0.01, 0.0)), 0, 0)
     assert (active.dimension, all_.dimension) == (2, 1)
+
+
+def test_a_direction_that_depends_on_another_factor_is_told_apart_from_a_curve() -> None:
+    """z1 = x for squares and -x for hearts: no line over all, an exact one for each shape; then z1 = |x - 1|."""
+    space = FactorSpace((Factor("shape", ("square", "heart")), Factor("x", tuple(map(float, range(5))), "continuous")))
+    factors = np.tile(space.at(np.arange(10)), (30, 1))
+    sign, x = 1 - 2 * factors[:, 0], factors[:, 1] - 2.0
+    noise = np.random.default_rng(0).normal(size=300)
+    dims = Dimensions(np.ones(2), np.zeros(2), np.ones(2), np.array([[0.0, 0.05], [0.0, 0.9]]), space.names)
+    codes = {"turned": sign * x, "bent": np.abs(x), "straight": 3 * x, "noise": noise}
+    found = {
+        name: fits(Probe(np.stack([0.1 * x + noise, z], axis=1), factors, names=space.names), space, dims, 0, 0)[0]
+        for name, z in codes.items()
+    }
+    assert {fit.dimension for fit in found.values()} == {1}  # also where a line fits z0 better
+    turned, bent, straight = found["turned"], found["bent"], found["straight"]
+    assert np.allclose([turned.score.value, turned.explained, turned.within], [0, 0, 1])
+    assert np.allclose([bent.score.value, bent.explained, bent.within], [0, 1, 0])
+    assert np.allclose([straight.score.value, straight.explained, straight.within], [1, 1, 1])
+    assert turned.note == (
+        "z1 follows x in a direction that depends on shape: R² 1.00 at each value of that, 0.00 over all."
+    )
+    assert bent.note == (
+        "z1 follows x on a curve that is not straight: its value explains 100% of the dimension's variance, R² is 0.00."
+    )
+    assert straight.note == found["noise"].note == ""
 
 
 def test_nothing_to_fit_without_factors() -> None:

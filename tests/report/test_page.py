@@ -16,7 +16,7 @@ from PIL import Image
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import to_dict
 from hatchel.metrics.score import Score
-from hatchel.report.dimensions import Dimensions
+from hatchel.report.dimensions import Curve, Dimensions, Fit
 from hatchel.report.findings import Control, Findings, analyse
 from hatchel.report.page import NumberText, factor_lines, learned, page, training_seconds, write_report
 from hatchel.report.panels.panel import draw_panels
@@ -26,6 +26,9 @@ from tests.report.links import outside
 SECTIONS = ("summary", "factors", "chart", "mutual-information", "r2", "importance", "information", "positions",
             "losses", "disintegration", "diffusion", "factor-plots", "pair-plots", "reconstructions", "traversals",
             "prior-samples", "configuration", "run")  # fmt: skip
+
+
+FLAT = Curve(np.zeros(1), np.zeros(1), np.zeros(1))
 
 
 @pytest.fixture(scope="module")
@@ -127,10 +130,20 @@ def test_what_a_person_wants_first_comes_first(html: str) -> None:
 )
 def test_what_was_learned_in_a_sentence(shares: list[list[float]], r2: dict[str, float], said: str) -> None:
     dims = Dimensions(np.ones(3), np.zeros(3), np.ones(3), np.array(shares), ("x", "y", "v"))
-    fits = [SimpleNamespace(factor=name, dimension=2, score=Score(name, value)) for name, value in r2.items()]
+    fits = [Fit(name, 2, "z2", Score(name, value), FLAT) for name, value in r2.items()]
     assert learned(SimpleNamespace(dimensions=dims, fits=fits)) == said  # type: ignore[arg-type]
     still = dataclasses.replace(dims, information=np.zeros(3))  # what no active dimension carries is not learned
     assert learned(SimpleNamespace(dimensions=still, fits=fits)).startswith("None of the 3")  # type: ignore[arg-type]
+
+
+def test_the_sentence_says_why_a_line_does_not_fit() -> None:
+    shares = np.array([[0.9, 0, 0], [0, 0.6, 0], [0, 0.1, 0.3]])
+    dims = Dimensions(np.ones(3), np.zeros(3), np.ones(3), shares, ("x", "y", "v"))
+    fit = Fit("v", 2, "z2", Score("v", 0.01), FLAT, turned_by="x", within=0.9)
+    assert learned(SimpleNamespace(dimensions=dims, fits=[fit])) == (  # type: ignore[arg-type]
+        "2 of 3 factors are in one dimension each: x (z0) and y (z1); v is not. "
+        "z2 follows v in a direction that depends on x: R² 0.90 at each value of that, 0.01 over all."
+    )
 
 
 def test_images_without_factors(unknown: Callable[[tuple[int, ...]], TrainedRun]) -> None:

@@ -28,7 +28,7 @@ SMOKED = {
     "split": ("split-encoder",),
     "hfvae": ("hfvae-scores", "hfvae-terms", "objectives"),
     "hfvae, digits": ("hfvae-features", "hfvae-discrete", "hfvae-zero-shot"),
-    "rtc": ("tc-estimators", "tc-bound", "dimension-shutdown", "rtc-vae"),
+    "rtc": ("tc-estimators", "tc-bound", "dimension-shutdown", "rtc-vae", "rtc-nets"),
 }
 """By paper; those on real digits need their files."""
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "paper")

@@ -65,6 +65,7 @@ class Everything(dict[str, float]):
     NAMES = (
         "mig", "sap", "dci", "dci.completeness", "dci.informativeness", "factor_vae_score", "elbo_terms",
         "elbo_terms.mutual_information", "pairwise_nmi", "total_correlation", "gaussian_tc", "gaussian_tc@sample",
+        "gaussian_tc.active_mean", "gaussian_tc.active_sample",
         "reconstruction",
         "reconstruction@level 1", "reconstruction@level 2", "mig@layer m2", "mig@layer m3", "active_units",
         "dci(regressor=forest_regression)", "correlation", "tc", "truth", "mean", "sample", "information", "width",

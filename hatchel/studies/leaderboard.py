@@ -1,0 +1,78 @@
+"""The leader board: methods by metrics on both stages of the pool, and what others published beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hatchel.studies.pool import SHAPES, SPRITES, pool
+from hatchel.study.frame import Frame, estimate, groups, select, tasks
+from hatchel.study.study import Study, register
+from hatchel.study.table import Column, Table, table
+
+COLUMNS = (
+    Column("mig", "MIG"),
+    Column("dci", "DCI-D"),
+    Column("factor_vae_score", "FactorVAE score"),
+    Column("sap", "SAP"),
+    Column("active_units", "active units", digits=1),
+    Column("reconstruction", "reconstruction (nats)", digits=1),
+)
+OTHERS = "InfoGAN-CR's Table 1 (Lin et al. 2020), dSprites, their budget and their protocols"
+PUBLISHED = (
+    ("VAE", 0.63, 0.30, 0.10), ("beta-VAE", 0.63, 0.41, 0.21), ("FactorVAE 10", 0.83, 0.70, 0.40),
+    ("FactorVAE 40", 0.82, 0.74, 0.43), ("HFVAE", 0.63, 0.39, None), ("InfoGAN-CR", 0.88, 0.71, 0.37),
+)  # fmt: skip
+"""Method, FactorVAE score, DCI, MIG."""
+
+
+def named(frame: Frame) -> Frame:
+    """With all labels but the data's in one, `setting`: FactorVAE 10, split."""
+    words: list[str] = []
+    labels = (frame[c] for c in ("method", "strength", "encoder", "variant"))
+    for method, strength, encoder, variant in zip(*labels, strict=True):
+        number = f" {strength:g}" if isinstance(strength, int | float) and method != "VAE" else ""
+        words.append(", ".join(filter(None, (f"{method}{number}", encoder if encoder == "split" else "", variant))))
+    return frame.drop(columns=["method", "strength", "encoder", "variant"]).assign(setting=words)
+
+
+def boards(frame: Frame) -> list[Table]:
+    """A table for each stage that has runs, the highest mean MIG first."""
+    found: list[Table] = []
+    for data in (SHAPES, SPRITES):
+        rows = named(select(frame, data=data)) if len(frame) else frame
+        if len(rows):
+            means = {key: m.value for key, group in groups(rows, "setting").items() if (m := estimate(group, "mig"))}
+            own = table(f"{data}: mean over seeds, with a 95 % interval (Student's t)", rows, ["setting"], COLUMNS)
+            order = sorted(own.rows, key=lambda row: -means.get(row.labels, 0.0))
+            found.append(Table(own.title, own.by, own.columns, tuple(order)))
+    return found
+
+
+def overview(frame: Frame) -> Mapping[str, Any]:
+    """MIG against reconstruction and every seed's MIG, a figure for each stage that has runs."""
+    from hatchel.study.figures import boxes, scatter
+
+    drawn: dict[str, Any] = {}
+    for data in (SHAPES, SPRITES):
+        rows = named(select(frame, data=data)) if len(frame) else frame
+        if len(rows):
+            names = ("reconstruction error (nats)", "MIG")
+            drawn[f"{data}, MIG against reconstruction"] = scatter(rows, "reconstruction", "mig", "setting", names)
+            drawn[f"{data}, MIG of every seed"] = boxes(rows, "mig", "setting", "MIG")
+    return drawn
+
+
+def core_hours(frame: Frame) -> float:
+    """Of computing, one thread a run."""
+    return float(tasks(frame)["seconds"].sum()) / 3600 if len(frame) else 0.0
+
+
+register(Study(
+    name="leaderboard",
+    about="Every method of the pool by every score, on both stages, beside what others published.",
+    grid=pool,
+    columns=COLUMNS,
+    tables=boards,
+    figures=overview,
+))  # fmt: skip
