@@ -7,10 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.transforms import Bbox
 
-from hatchel.report.style import ACCENT, INK, LEGEND, OTHERS, SMALL, WIDTH, bare, new_figure, title
+from hatchel.report.style import ACCENT, INK, LEGEND, OTHERS, SMALL, WIDE, WIDTH, bare, new_figure, title
 from hatchel.study.frame import Frame, column, estimate, groups, labels_of, tasks, values, wide
 from hatchel.study.statistics import rank_correlation
 from hatchel.study.table import Column, probability
@@ -83,6 +85,52 @@ def scatter(frame: Frame, x: str, y: str, by: str, headings: tuple[str, str] | N
     axes.set_xlabel(headings[0] if headings else x)
     axes.set_ylabel(headings[1] if headings else y)
     return figure
+
+
+def named_means(frame: Frame, x: str, y: str, by: str, headings: tuple[str, str]) -> Figure:
+    """One value against another: the mean of every label named beside it, its seeds small around it; x logarithmic."""
+    figure = new_figure(4.6, WIDE)
+    axes = bare(figure.subplots(), grid="both")
+    axes.set_xscale("log")
+    means: list[tuple[str, float, float]] = []
+    for i, ((key,), group) in enumerate(groups(frame, by).items()):
+        kept = wide(group, (x, y)).dropna(subset=[x, y])
+        style: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "linestyle": "none"}
+        style["marker"] = MARKERS[i // len(COLOURS) % len(MARKERS)]
+        axes.plot(kept[x], kept[y], markersize=3.5, alpha=0.35, **style)
+        if len(kept):
+            means.append((str(key), float(kept[x].mean()), float(kept[y].mean())))
+            axes.plot(*means[-1][1:], markersize=8, **style)
+    axes.set_xlabel(headings[0])
+    axes.set_ylabel(headings[1])
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    _name_apart(axes, means)
+    return figure
+
+
+def _name_apart(axes: Axes, points: Sequence[tuple[str, float, float]]) -> None:
+    """Write names beside points, each on the side and at the distance where it covers the fewest others."""
+    canvas = FigureCanvasAgg(axes.get_figure(root=True))
+    canvas.draw()  # scales and margins are final from here on
+    renderer = canvas.get_renderer()
+    taken = [Bbox.from_bounds(*(axes.transData.transform((x, y)) - 6), 12, 12) for _, x, y in points]
+    frame = axes.get_window_extent()
+    for name, x, y in sorted(points, key=lambda point: -point[2]):
+        tried: list[tuple[int, int, Any, Bbox]] = []
+        for order, (side, up) in enumerate((s, u) for u in (0, 9, -9, 18, -18, 27, -27) for s in (1, -1)):
+            text = axes.annotate(
+                name, (x, y), (8 * side, up), textcoords="offset points", va="center", color=INK, fontsize=SMALL,
+                ha="left" if side > 0 else "right",
+            )  # fmt: skip
+            box = text.get_window_extent(renderer)
+            outside = not (frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0)
+            tried.append((box.count_overlaps(taken) + 5 * outside, order, text, box))
+        tried.sort(key=lambda one: one[:2])
+        taken.append(tried[0][3])
+        for _, _, text, _ in tried[1:]:
+            text.remove()
 
 
 def lines(

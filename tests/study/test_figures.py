@@ -47,6 +47,17 @@ def test_scatter_draws_a_dot_a_task_and_tells_many_labels_apart():
     assert len({(line.get_color(), line.get_marker()) for line in drawn}) == 20
 
 
+def test_named_means_stand_at_the_mean_and_their_names_apart():
+    close = both(*(rows({"method": f"method {i}"}, mig=[0.1 * i, 0.2 + 0.1 * i], rec=[10.0, 30.0]) for i in range(6)))
+    figure = figures.named_means(close, "rec", "mig", "method", ("error", "MIG"))
+    axes = figure.axes[0]
+    means = [line.get_xydata()[0].tolist() for line in axes.lines if line.get_markersize() == 8]
+    assert np.allclose(means, [[20.0, 0.1 + 0.1 * i] for i in range(6)])
+    assert sorted(text.get_text() for text in axes.texts) == [f"method {i}" for i in range(6)]
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert not any(box.count_overlaps(boxes[:i]) for i, box in enumerate(boxes))
+
+
 def test_more_lines_than_colours_are_told_apart_by_their_markers():
     many = both(*(rows({"method": f"m{i}", "D": d}, tc=[float(i)]) for i in range(9) for d in (1, 2)))
     drawn = [(line.get_color(), line.get_marker()) for line in figures.lines(many, "D", "tc", "method").axes[0].lines]
