@@ -115,7 +115,8 @@ def _name_apart(axes: Axes, points: Sequence[tuple[str, float, float]]) -> None:
     canvas = FigureCanvasAgg(axes.get_figure(root=True))
     canvas.draw()  # scales and margins are final from here on
     renderer = canvas.get_renderer()
-    taken = [Bbox.from_bounds(*(axes.transData.transform((x, y)) - 6), 12, 12) for _, x, y in points]
+    places = [axes.transData.transform((x, y)) for _, x, y in points]
+    taken = [Bbox([place - 6, place + 6]) for place in places]  # a marker's size
     frame = axes.get_window_extent()
     for name, x, y in sorted(points, key=lambda point: -point[2]):
         tried: list[tuple[int, int, Any, Bbox]] = []
