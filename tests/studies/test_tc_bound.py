@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hatchel.studies.total_correlation import EPSILONS, Cloud, largest, rate
+from hatchel.studies.tc_bound import EPSILONS, Cloud, largest, rate
 from hatchel.study.frame import build
 from hatchel.study.store import combined
 from hatchel.study.study import Study
