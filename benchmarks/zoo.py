@@ -13,16 +13,21 @@ every data set that the pool's records have.
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import write_text
 from hatchel.evaluation.evaluation import evaluate
-from hatchel.export.zoo import Card, card, halved, names, pack
+from hatchel.export.zoo import ITEMS, Card, card, halved, names, pack, unpacked
+from hatchel.report.findings import glance
+from hatchel.report.pictures import rows_figure, traversal_labels, traversed
 from hatchel.study.frame import Frame, select
 from hatchel.study.study import Study
 from hatchel.study.task import Workspace
@@ -49,6 +54,7 @@ ROUNDING = 1e-2
 """What half precision may change of a score between 0 and 1."""
 RULE = "the run of median MIG over the pool's seeds (of an even number the lower of the two in the middle)"
 BEGIN, END = "<!-- models: python benchmarks/zoo.py --page -->", "<!-- end of models -->"
+PICTURES = Path(__file__).parents[1] / "docs" / "zoo"
 PAGE = Path(__file__).parents[1] / "docs" / "zoo.md"
 
 
@@ -86,6 +92,7 @@ def build(name: str, frame: Frame, cases: Mapping[str, Any], runs: Path) -> str:
         measured=f"{task.items:,} held-out items; the intervals are 95 %, over items and not over seeds",
     )
     path = pack(run, made)
+    draw(name)
     return (
         f"{'packed' if agrees else 'PACKED, BUT ITS MIG IS ANOTHER'}: {path.stat().st_size / 1e6:.2f} MB; {agreement}"
     )
@@ -116,7 +123,27 @@ def table() -> str:
             f"| `zoo:{name}` | {c.about} | {c.interval('mig')} | {tried} | {c.interval('dci')} | {c.size / 1e6:.1f} |"
         )
     size = sum(card(name).size for name in names())
-    return "\n".join([*rows, "", f"{len(names())} models, {size / 1e6:.1f} MB together."])
+    rows += ["", f"{len(names())} models, {size / 1e6:.1f} MB together."]
+    for name in names():
+        picture = f"zoo/{name.replace('/', '-')}.png"
+        if (PAGE.parent / picture).is_file():
+            rows += ["", f"![Traversals of {name}]({picture})", "", f"*`zoo:{name}`: each row moves one dimension.*"]
+    return "\n".join(rows)
+
+
+def draw(name: str) -> Path:
+    """Traversals of a model for the pages: its most informative dimensions, each moved over the data's range."""
+    path = PICTURES / f"{name.replace('/', '-')}.png"
+    with tempfile.TemporaryDirectory() as folder:
+        run = TrainedRun.load(unpacked(name, copies=Path(folder)))
+        found = glance(run, items=ITEMS, seed=0)
+        images, counts = traversed(run, found, 7)
+        figure = rows_figure(images, traversal_labels(found.dimensions, len(images)), counts)
+    path.parent.mkdir(exist_ok=True)
+    page = io.BytesIO()
+    figure.savefig(page, format="png", dpi=110, bbox_inches="tight", pad_inches=0.02, facecolor="white")
+    Image.open(page).convert("RGB").save(path, optimize=True)
+    return path
 
 
 def by_value(seeds: Mapping[str, float]) -> list[tuple[str, float]]:
