@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ def images(factors: np.ndarray) -> np.ndarray:
     for row in factors:
         number = int(SPACE.index([row])[0])
         layers = shapes3d._cast(number % 480, number % 480 + 1)
-        out.append(Layers(lambda: layers, 64).images(np.array([number // 480 * 480]))[0])
+        out.append(Layers(functools.partial(np.array, layers), 64).images(np.array([number // 480 * 480]))[0])
     return np.stack(out)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shutil
 from pathlib import Path
 
@@ -15,8 +14,8 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.files import Damaged, read_json
 from hatchel.data.xy_squares import XYSquares
 from hatchel.evaluation.evaluation import evaluate
-from hatchel.export import zoo
 from hatchel.explorer.session import Session
+from hatchel.export import zoo
 from hatchel.latents.diagonal import Diagonal
 from hatchel.methods.resolve import resolve
 from hatchel.training.run import TrainedRun, train
@@ -113,10 +112,10 @@ def test_damage_is_named_by_its_digest(packed: Path, tmp_path: Path) -> None:
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
-    with pytest.raises(Damaged, match="digest is not the one in .*install Hatchel again"):
+    with pytest.raises(Damaged, match=r"digest is not the one in .*install Hatchel again"):
         zoo.unpacked("xy_squares/factor_vae", place, tmp_path / "copies")
     file.with_name(f"{file.name}.sha256").unlink()
-    with pytest.raises(Damaged, match="its SHA-256 is .*its card says"):
+    with pytest.raises(Damaged, match=r"its SHA-256 is .*its card says"):
         zoo.unpacked("xy_squares/factor_vae", place, tmp_path / "copies")
     config = file.with_suffix(".json")
     config.write_text(config.read_text().replace('"seed": 1', '"seed": 2', 1))
@@ -152,4 +151,6 @@ def test_the_packages_own_models() -> None:
         body = read_json(zoo.ZOO / f"{name}.json")
         assert body["config"]["spec"]["seed"] == card.seed
         assert "/" not in str(body["config"]["spec"]["data"].get("path", "")), "no paths of whoever built it"
-        assert json.dumps(body)
+        page = (Path(__file__).parents[2] / "docs/zoo.md").read_text(encoding="utf-8")
+        row = next(line for line in page.splitlines() if line.startswith(f"| `zoo:{name}` |"))
+        assert card.interval("mig") in row, "python benchmarks/zoo.py --page"
