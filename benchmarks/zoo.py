@@ -83,12 +83,13 @@ def build(name: str, frame: Frame, cases: Mapping[str, Any], runs: Path) -> str:
     )
     made = Card(
         name=name,
-        about=f"{spec.title} on {spec.data.kind} at {run.shape[1]} px, {spec.steps:,} steps of {spec.batch_size}",
+        about=in_words(labels, run),
         seed=spec.seed,
         seeds={str(int(row.seed)): round(float(row.value), 4) for row in found.sort_values("seed").itertuples()},
         rule=RULE,
         agreement=agreement,
         scores=scores,
+        settings=spec.typed,
         measured=f"{task.items:,} held-out items; the intervals are 95 %, over items and not over seeds",
     )
     path = pack(run, made)
@@ -96,6 +97,15 @@ def build(name: str, frame: Frame, cases: Mapping[str, Any], runs: Path) -> str:
     return (
         f"{'packed' if agrees else 'PACKED, BUT ITS MIG IS ANOTHER'}: {path.stat().st_size / 1e6:.2f} MB; {agreement}"
     )
+
+
+def in_words(labels: Mapping[str, Any], run: TrainedRun) -> str:
+    """`FactorVAE 10 with the split encoder; Shapes3D at 32 px, 5,000 steps of 64`."""
+    spec, strength = run.spec, str(labels["strength"])
+    method = f"{labels['method']} {strength}".strip() + (
+        "" if labels["encoder"] != "split" else " with the split encoder"
+    )
+    return f"{method}; {labels['data']} at {run.shape[1]} px, {spec.steps:,} steps of {spec.batch_size}"
 
 
 def measured(run: TrainedRun, half: TrainedRun, items: int) -> tuple[dict[str, Any], float]:
@@ -123,7 +133,7 @@ def table() -> str:
             f"| `zoo:{name}` | {c.about} | {c.interval('mig')} | {tried} | {c.interval('dci')} | {c.size / 1e6:.1f} |"
         )
     size = sum(card(name).size for name in names())
-    rows += ["", f"{len(names())} models, {size / 1e6:.1f} MB together."]
+    rows += ["", f"{len(names())} of {len(MODELS) * len(DATA)} planned models, {size / 1e6:.1f} MB together."]
     for name in names():
         picture = f"zoo/{name.replace('/', '-')}.png"
         if (PAGE.parent / picture).is_file():

@@ -35,12 +35,18 @@ def list_models(as_json: AsJson = False) -> None:
     from rich.table import Table
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("name", "what", "MIG [95 %]", "over seeds", "MB"):
-        table.add_column(heading, no_wrap=heading != "what", style="cyan" if heading == "name" else "")
+    for heading in ("name", "what", "MIG [95 %]", "of all seeds", "MB"):
+        table.add_column(heading, no_wrap=True, style="cyan" if heading == "name" else "")
     for found in cards:
         tried = found.seeds.values()
-        over = f"{min(tried):.2f} to {max(tried):.2f}, {len(tried)} seeds" if tried else ""
-        row = f"{PREFIX}{found.name}", found.about, found.interval("mig"), over, f"{found.size / 1e6:.1f}"
+        over = f"{min(tried):.2f} to {max(tried):.2f} ({len(tried)})" if tried else ""
+        row = (
+            f"{PREFIX}{found.name}",
+            found.about.partition(";")[0],
+            found.interval("mig"),
+            over,
+            f"{found.size / 1e6:.1f}",
+        )
         table.add_row(*row)
     Console().print(table)
     if not cards:
@@ -74,6 +80,7 @@ def card_lines(found: Card) -> list[str]:
     seeds = ", ".join(f"{mig:.3f} (seed {seed}{', this one' * (seed == str(found.seed))})" for seed, mig in tried)
     return [
         f"{PREFIX}{found.name}: {found.about}",
+        f"settings  {found.settings}",
         f"chosen    {found.rule}",
         f"MIGs      {seeds}",
         f"record    {found.agreement}",

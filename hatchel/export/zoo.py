@@ -70,7 +70,7 @@ class Card:
     name: str
     """DATA/METHOD, as in zoo:DATA/METHOD."""
     about: str
-    """The method and its settings in words."""
+    """The method and its strength, the data, the budget."""
     seed: int
     """Of this run."""
     seeds: Mapping[str, float]
@@ -83,18 +83,20 @@ class Card:
     """{metric: {value, low, high}} of the run as it is packed, the intervals over items."""
     measured: str
     """On what, and with what."""
+    settings: str = ""
+    """What was set, as it is typed: `beta=4 latent=diagonal(dim=10)`."""
     digest: str = ""
     """SHA-256 of the file with the weights."""
     size: int = 0
     """Its bytes."""
 
     def interval(self, metric: str) -> str:
-        """`0.34 [0.33, 0.35]`, or nothing where it was not measured."""
+        """`0.342 [0.331, 0.350]`, or nothing where it was not measured."""
         found = self.scores.get(metric)
         if found is None:
             return ""
-        ends = f" [{found['low']:.2f}, {found['high']:.2f}]" if found.get("low") is not None else ""
-        return f"{found['value']:.2f}{ends}"
+        ends = f" [{found['low']:.3f}, {found['high']:.3f}]" if found.get("low") is not None else ""
+        return f"{found['value']:.3f}{ends}"
 
 
 def names(zoo: Path | None = None) -> list[str]:

@@ -51,7 +51,7 @@ def test_list_and_show() -> None:
     assert "zoo:xy_squares/vae" in said("zoo", "list")
     shown = said("zoo", "show", f"zoo:{NAME}")
     assert "0.100 (seed 0), 0.200 (seed 1, this one), 0.400 (seed 2)" in shown
-    assert "0.20 [0.10, 0.30]" in shown
+    assert "0.200 [0.100, 0.300]" in shown
     assert row["digest"] in shown
 
 
