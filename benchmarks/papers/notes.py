@@ -49,7 +49,8 @@ PAPERS = {
     "ten seeds, and mostly hold. RTC-VAE itself has too few seeds in the pool to decide its main claim, that the "
     "means are as independent as the samples.",
     "RecurD, Chen et al. 2022": "RecurD has five seeds of its architecture alone on Shapes3D; its main claims "
-    "(reconstruction and MIG against each baseline) are open. Its two downstream tasks were run on real MNIST with three seeds, too few "
+    "(reconstruction and MIG against each baseline) are open. Its two downstream tasks were run on real MNIST with "
+    "three seeds, too few "
     "for a verdict.",
     "Split Encoder 2019": _STAGE + "The paper's own data are dSprites and Cars3D: on Shapes3D its claims are marked "
     "as ours. FactorVAE 10 has been trained with and without the split encoder, five seeds each; the other methods "
