@@ -16,7 +16,7 @@ import argparse
 import io
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,11 @@ from PIL import Image
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import write_text
-from hatchel.evaluation.evaluation import evaluate
+from hatchel.core.spec import from_dict
+from hatchel.evaluation.evaluation import StoredScores
 from hatchel.export.zoo import ITEMS, Card, card, halved, names, pack, unpacked
+from hatchel.metrics.metric import Metric
+from hatchel.metrics.score import Scores
 from hatchel.report.findings import glance
 from hatchel.report.pictures import rows_figure, traversal_labels, traversed
 from hatchel.study.frame import Frame, select
@@ -70,7 +73,7 @@ def build(name: str, frame: Frame, cases: Mapping[str, Any], runs: Path) -> str:
     spec = task.run.with_fields(seed=int(chosen["seed"]), threads=1)
     run = train(spec, out=Workspace(runs, runs).run(spec), resume=True, progress=sys.stderr.isatty())
     # As the record was measured.
-    again = float(evaluate(run, ["mig"], items=task.items, seed=0, bootstrap=0)["mean"]["mig"])
+    again = float(scored(run, ["mig"], task.items, bootstrap=0)["mig"])
     with tempfile.TemporaryDirectory() as folder:
         half = halved(run, Path(folder))
         scores, worst = measured(run, half, task.items)
@@ -108,10 +111,16 @@ def in_words(labels: Mapping[str, Any], run: TrainedRun) -> str:
     return f"{method}; {labels['data']} at {run.shape[1]} px, {spec.steps:,} steps of {spec.batch_size}"
 
 
+def scored(run: TrainedRun, names: Sequence[str], items: int, bootstrap: int | None = None) -> Scores:
+    """Of the posterior means alone: samples and levels would cost as much each."""
+    kept = StoredScores(run, items=items, seed=0, store=False)
+    return kept.measure("mean", [from_dict(Metric, name) for name in names], bootstrap, strict=True)
+
+
 def measured(run: TrainedRun, half: TrainedRun, items: int) -> tuple[dict[str, Any], float]:
     """The packed run's scores with intervals, and how far those between 0 and 1 are from the run's own."""
-    packed = evaluate(half, METRICS, items=items, seed=0)["mean"]
-    own = evaluate(run, BOUNDED, items=items, seed=0, bootstrap=0)["mean"]
+    packed = scored(half, METRICS, items)
+    own = scored(run, BOUNDED, items, bootstrap=0)
     worst = max(abs(float(packed[m]) - float(own[m])) for m in BOUNDED)
     if worst > ROUNDING:
         raise HatchelError(f"{run.folder}: half precision changes a score by {worst:.3f}; it cannot be packed")
