@@ -97,7 +97,7 @@ class Run(TrainedRun):
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "cpu", *, step: int | None = None, data: Any = None) -> Self:
-        """The run in a folder, or a model of the zoo by its name, `zoo:shapes3d/vae`; see `TrainedRun.load`."""
+        """The run in a folder, or a model of the zoo by its name, `zoo:shapes3d/rtc_vae`; see `TrainedRun.load`."""
         return super().load(run_folder(folder), device, step=step, data=data)
 
     @classmethod
@@ -246,7 +246,7 @@ def train(
 
 
 def load(folder: str | Path, device: str = "cpu", data: Any = None) -> Run:
-    """The run in a folder, from its newest readable checkpoint, or a model of the zoo (`zoo:shapes3d/vae`).
+    """The run in a folder, from its newest readable checkpoint, or a model of the zoo (`zoo:shapes3d/rtc_vae`).
 
     `data`: where they have moved or came from Python.
     """

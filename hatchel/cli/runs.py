@@ -25,7 +25,9 @@ def run_folder(name: str) -> Path:
 
 RunFolder = Annotated[
     Path,
-    typer.Argument(metavar="RUN", help="A run's folder, or a model of the zoo: zoo:shapes3d/vae.", parser=run_folder),
+    typer.Argument(
+        metavar="RUN", help="A run's folder, or a model of the zoo: zoo:shapes3d/rtc_vae.", parser=run_folder
+    ),
 ]
 Data = Annotated[
     str | None,
