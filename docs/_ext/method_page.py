@@ -28,23 +28,55 @@ def method_page(kind: str, name: str, docs: Path) -> str:
     first, _, rest = inspect.cleandoc(member.__doc__ or "").partition("\n\n")
     module = Path(inspect.getfile(member)).relative_to(docs.parent).as_posix()
     start, length = inspect.getsourcelines(member)[1], len(inspect.getsourcelines(member)[0])
+    verified = escaped(member.verified[:1].upper() + member.verified[1:])
     parts = [
         f"# {name}",
         f"`{kind}`, {escaped(member.paper)} ([papers](../papers.md)).",
-        f'<div class="formula">minimise&nbsp; {html.escape(formula)}</div>',
+        f'<div class="formula">minimise&nbsp; {typeset(formula)}</div>',
         f"With its defaults, as `hatchel show {kind}` prints it. In the letters of the code: {_cell(first)}",
         diagram(kind),
         f"    hatchel train {kind} data=shapes3d steps=20000\n    hatchel show {kind}",
         f"## Parameters\n\n{fields_table(member)}",
         f"## Departures from the paper\n\n{departures(member, rest)}",
-        f"## What was verified\n\n{escaped(member.verified)}. Each is a test in `tests/` or a study. What the paper "
+        f"## What was verified\n\n{verified}. Each is a test in `tests/` or a study. What the paper "
         "claims beyond that is decided, or left undecided, in [results](../results.md).",
         f"## Results\n\n{results(kind)}",
-        pictures(name, docs),
+        pictures(kind, name, docs),
         f"## Code\n\n`{module}`, lines {start} to {start + length - 1}:\n\n"
         f"```{{literalinclude}} ../../{module}\n:lines: {start}-{start + length - 1}\n```",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "lambda": "λ", "eta": "η", "sigma": "σ", "mu": "μ", "theta": "θ",
+}  # fmt: skip
+
+
+def typeset(formula: str) -> str:
+    """A formula of the command line as one prints it: Greek letters, sums, indices below and above. HTML.
+
+    >>> typeset("2*sum_(i<j) I(m_i^l;m_j^l) + beta_i*KL(q(z|x)||p(z))")
+    '2·∑<sub>i&lt;j</sub> I(m<sub>i</sub><sup>l</sup>;m<sub>j</sub><sup>l</sup>) + β<sub>i</sub>·KL(q(z|x)‖p(z))'
+    """
+    # An estimator's name has no index.
+    text = re.sub(r"\[([a-z_]+)\]", lambda m: f"[{m[1].replace('_', ' ')}]", plain(formula))
+    # An index is a word, or whatever stands in brackets, which may hold others.
+    index = r"(?:\(((?:[^()]|\([^()]*\))*)\)|\{([^{}]*)\}|([A-Za-z0-9]+))"
+    parts = html.escape(text, quote=False)
+    for mark, tag in (("_", "sub"), (r"\^", "sup")):
+        pattern = rf"(?<=[^\W_]|[∑>\])]){mark}{index}"
+        parts = re.sub(pattern, lambda m, t=tag: f"<{t}>{m[1] or m[2] or m[3]}</{t}>", parts)
+    return parts
+
+
+def plain(formula: str) -> str:
+    """The same without indices, for a diagram."""
+    text = re.sub(r"(?<![A-Za-z])(" + "|".join(GREEK) + r")(?![A-Za-z])", lambda m: GREEK[m[1]], formula)
+    text = re.sub(r"\bsum(?=[_ ])", "∑", text)
+    for typed, printed in {"||": "‖", "*": "·", "!=": "≠", ">=": "≥", "->": "→"}.items():
+        text = text.replace(typed, printed)
+    return text
 
 
 def departures(member: type[Any], rest: str) -> str:
@@ -98,13 +130,15 @@ def results(kind: str) -> str:
             measured = values(found, metric)
             mean = Mean.of(measured).estimate() if measured else None
             digits = 1 if metric in ("active_units", "reconstruction") else 2
-            interval = f" [{mean.low:.{digits}f}, {mean.high:.{digits}f}]" if mean and len(measured) > 2 else ""
+            interval = f"<br>[{mean.low:.{digits}f},&nbsp;{mean.high:.{digits}f}]" if mean and len(measured) > 2 else ""
             cells.append(f"{mean.value:.{digits}f}{interval}" if mean else "")
         data, _, strength, encoder, variant = key
         rows.append([data, strength, encoder, escaped(str(variant)), *cells, found["seed"].nunique()])
     if not rows:
         return "Not run yet in the [pool](../studies.md), the project's own comparison of all methods."
     head = ["data", "strength", "encoder", "variant", *COLUMNS.values(), "seeds"]
+    kept = [i for i in range(len(head)) if any(str(row[i]) for row in rows)]
+    head, rows = [head[i] for i in kept], [[row[i] for i in kept] for row in rows]
     lines = ["| " + " | ".join(map(str, row)) + " |" for row in (head, ["---"] * len(head), *rows)]
     note = (
         "From the records of `hatchel study run pool --scale laptop`: mean over seeds with a 95 % t-interval (from "
@@ -114,18 +148,23 @@ def results(kind: str) -> str:
     return "\n".join(lines) + "\n\n" + textwrap.fill(note + steps + "[studies](../studies.md).", 120)
 
 
-def pictures(name: str, docs: Path) -> str:
-    """Traversals that a study published of this method; none where it published none."""
+def pictures(kind: str, name: str, docs: Path) -> str:
+    """Traversals of this method's models in the zoo, and those that a study published; none where there are none."""
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower())
-    found = sorted(docs.glob(f"results/*/{slug}-*traversed.png"))[:2]
-    if not found:
-        return ""
-    shown = [
+    shown: list[str] = []
+    for path in sorted(docs.glob(f"zoo/*-{kind}.png")):
+        model = path.stem.replace("-", "/", 1)
+        shown.append(
+            f"```{{image}} ../zoo/{path.name}\n:alt: traversals of {model}\n```\n\n*The run of median MIG on "
+            f"{model.split('/')[0]}: each row moves one dimension. Open it: `hatchel explore zoo:{model}` "
+            "([zoo](../zoo.md)).*"
+        )
+    shown += [
         f"```{{image}} ../{path.relative_to(docs).as_posix()}\n:alt: {path.stem}\n:class: pixels\n```\n\n"
         f"*{path.stem.replace('-', ' ')}, from the study `{path.parent.name}` ([results](../results.md)).*"
-        for path in found
+        for path in sorted(docs.glob(f"results/*/{slug}-*traversed.png"))[:2]
     ]
-    return "\n\n".join(["### Traversals", *shown])
+    return "\n\n".join(["### Traversals", *shown]) if shown else ""
 
 
 def diagram(kind: str) -> str:
@@ -159,7 +198,7 @@ def diagram(kind: str) -> str:
         by = entry.term.estimator
         reads = f"{name}: {words}" + (f"   by {by.kind}" if by is not None and by.kind not in words else "")
         drawn.append(f'<rect class="term" x="1" y="{top}" width="{total - 2}" height="24" rx="12"/>')
-        drawn.append(_text(14, top + 16, reads, 11.5, anchor="start"))
+        drawn.append(_text(14, top + 16, plain(reads), 11.5, anchor="start"))
     height = 66 + 30 * len(spec.objective)
     label = f"Parts and terms of {kind}"
     body = "".join(drawn)

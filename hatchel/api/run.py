@@ -21,8 +21,10 @@ from hatchel.core.progress import in_notebook
 from hatchel.data.held import dataset_of
 from hatchel.data.source import Source
 from hatchel.data.table import TableColumn, decoded_frame
+from hatchel.evaluation.codes import ITEMS, items_stored
 from hatchel.evaluation.evaluation import Evaluation, announce_collapse
 from hatchel.evaluation.evaluation import evaluate as evaluate_run
+from hatchel.export.zoo import run_folder
 from hatchel.methods.method import Method
 from hatchel.methods.resolve import resolve
 from hatchel.metrics.functions import evaluate as evaluate_codes
@@ -94,6 +96,11 @@ class Run(TrainedRun):
     """A trained model: encode, decode, traverse, evaluate, report, explore. `hatchel.load(folder)` reads one."""
 
     @classmethod
+    def load(cls, folder: str | Path, device: str = "cpu", *, step: int | None = None, data: Any = None) -> Self:
+        """The run in a folder, or a model of the zoo by its name, `zoo:shapes3d/rtc_vae`; see `TrainedRun.load`."""
+        return super().load(run_folder(folder), device, step=step, data=data)
+
+    @classmethod
     def of(cls, trained: TrainedRun) -> Self:
         """The same model and data."""
         run = cls.__new__(cls)
@@ -161,7 +168,8 @@ class Run(TrainedRun):
         from hatchel.explorer.session import Session
 
         inside = in_notebook()
-        opened = Listening.on(Session([self]), host="127.0.0.1", port=None, framed=inside)
+        items = items_stored(self) or ITEMS
+        opened = Listening.on(Session([self], items=items), host="127.0.0.1", port=None, framed=inside)
         if inside:
             from IPython.display import IFrame
 
@@ -238,7 +246,10 @@ def train(
 
 
 def load(folder: str | Path, device: str = "cpu", data: Any = None) -> Run:
-    """The run in a folder, from its newest readable checkpoint; `data` where they have moved or came from Python."""
+    """The run in a folder, from its newest readable checkpoint, or a model of the zoo (`zoo:shapes3d/rtc_vae`).
+
+    `data`: where they have moved or came from Python.
+    """
     return Run.load(folder, device, data=data)
 
 

@@ -18,6 +18,7 @@ from hatchel.cli.score import score
 from hatchel.cli.study import app as study_app
 from hatchel.cli.train import quickstart, train
 from hatchel.cli.weight import weight
+from hatchel.cli.zoo import app as zoo_app
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import disk_problem
 
@@ -68,6 +69,7 @@ app.command()(weight)
 app.command(name="list")(list_members)
 app.add_typer(data_app, name="data")
 app.add_typer(study_app, name="study")
+app.add_typer(zoo_app, name="zoo")
 
 
 def _version(value: bool) -> None:

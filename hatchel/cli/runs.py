@@ -13,7 +13,22 @@ from hatchel.cli.options import AsJson, Plugin, Quiet, load_plugins
 from hatchel.core.errors import HatchelError
 from hatchel.core.progress import quietly
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
+
+def run_folder(name: str) -> Path:
+    """A run's folder, or the copy of a model of the zoo."""
+    if not name.startswith("zoo:"):  # said here, since the zoo imports torch
+        return Path(name)
+    from hatchel.export.zoo import run_folder
+
+    return run_folder(name)
+
+
+RunFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN", help="A run's folder, or a model of the zoo: zoo:shapes3d/rtc_vae.", parser=run_folder
+    ),
+]
 Data = Annotated[
     str | None,
     typer.Option("--data", help="Where the run's data are now, or other data of the same form; by default as trained."),
@@ -68,7 +83,10 @@ def evaluate(
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs; several are compared.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Folders of runs, or zoo:NAME; several are compared.", parser=run_folder),
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -136,7 +154,9 @@ def report(
 
 def explore(
     run: RunFolder,
-    other: Annotated[Path | None, typer.Argument(help="A second run, to compare on the same items.")] = None,
+    other: Annotated[
+        Path | None, typer.Argument(help="A second run, to compare on the same items.", parser=run_folder)
+    ] = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; the printed link holds the token that every request needs.")
     ] = "127.0.0.1",
@@ -150,7 +170,16 @@ def explore(
     runtime: Annotated[
         Path | None, typer.Option(help="With --static: a folder that has onnxruntime-web, instead of fetching it.")
     ] = None,
-    items: Items = 15_000,
+    items: Annotated[
+        int | None,
+        typer.Option(
+            "--items",
+            "-n",
+            min=10,
+            help="Items that are encoded; by default as many as were, or 15000.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Seed = 0,
     data: Data = None,
     browse: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
@@ -163,10 +192,12 @@ def explore(
     load_plugins(plugin)
     if static is None and runtime is not None:
         raise HatchelError("--runtime: is only used together with --static FOLDER")
+    from hatchel.evaluation.codes import ITEMS, items_stored
     from hatchel.explorer.session import Session
     from hatchel.training.run import TrainedRun
 
     runs = [TrainedRun.load(folder, data=data) for folder in (run, other) if folder is not None]
+    items = items or items_stored(runs[0]) or ITEMS
     if static is not None:
         from hatchel.explorer.page import check_folder, write_static
         from hatchel.explorer.runtime import runtime as browser_runtime

@@ -76,6 +76,11 @@ class CachedArray:
         return np.memmap(path, dtype=self.dtype, mode="r", shape=self.shape)
 
     @property
+    def kept(self) -> bool:
+        """Whether it is in the cache, as far as a glance tells; `load` checks it."""
+        return self._path.with_suffix(".json").is_file() and self._path.is_file()
+
+    @property
     def _path(self) -> Path:
         return cache_folder() / f"{self.label}-{hashlib.sha256(self.key.encode()).hexdigest()[:12]}.bin"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -32,6 +34,10 @@ SPACE = FactorSpace(
 )
 GEOMETRIES = 8 * 4 * 15
 CHUNK = 16  # images put together at once: their layers stay in the processor's cache
+FEW, ALONE = 8, 64
+"""Items at once, and geometries altogether, that are rendered alone before all 480 are (a tenth of a second each)."""
+FINGERPRINTS = {32: "211887064489d116", 64: "7627fd47e97bb602"}
+"""Of the rendered images by size: known, so that a trained run opens before anything is rendered."""
 
 
 class Shapes3D(Source, kind="shapes3d"):
@@ -65,34 +71,61 @@ class Shapes3D(Source, kind="shapes3d"):
             images = _original(find_file(self.kind, self.path, self.files[0]), self.cache)
             small = LazyArray(lambda indices: halved(images.take(indices, axis=0)), shape)
             return Dataset(self.kind, images if self.size == 64 else small, SPACE)
-        layers = Layers(_cached_layers() if self.cache else _cast(0, GEOMETRIES), self.size)
-        return Dataset(self.kind, LazyArray(layers.images, shape), SPACE)
+        layers = Layers(_cached_layers if self.cache else lambda: _cast(0, GEOMETRIES), self.size)
+        return Dataset(self.kind, LazyArray(layers.images, shape), SPACE, known=FINGERPRINTS[self.size])
 
 
 class Layers:
     """The light of each surface of each geometry in each hue; an image is the sum of three of them."""
 
-    def __init__(self, layers: NDArray[np.int16], size: int) -> None:
-        # (geometry · surface · hue, 64 · 64 · 3), without numpy's memory-map class, which is slow on small gathers
-        self.layers = np.asarray(layers.reshape(-1, PIXELS**2 * 3))
+    def __init__(self, make: Callable[[], NDArray[np.int16]], size: int) -> None:
+        self.make = make
         self.size = size
+        self.alone = dict[int, NDArray[np.int16]]()
+
+    @functools.cached_property
+    def layers(self) -> NDArray[np.int16]:
+        """(geometry · surface · hue, 64 · 64 · 3), had when they are first needed."""
+        # Without numpy's memory-map class, which is slow on small gathers.
+        return np.asarray(self.make().reshape(-1, PIXELS**2 * 3))
 
     def images(self, indices: Integers) -> Pixels:
         """uint8 (n, size, size, 3)."""
-        out = np.empty((len(indices), self.layers.shape[1]), dtype=np.uint8)
-        in_chunks(lambda start, stop: self._add(indices[start:stop], out[start:stop]), len(indices), CHUNK)
+        hues, geometry = np.divmod(indices, GEOMETRIES)
+        if self._a_few(geometry):
+            found = [self._one(g) for g in geometry.tolist()]
+            layers, geometry = np.concatenate(found).reshape(-1, PIXELS**2 * 3), np.arange(len(found))
+        else:
+            layers = self.layers
+        out = np.empty((len(indices), layers.shape[1]), dtype=np.uint8)
+
+        def add(start: int, stop: int) -> None:
+            _add(layers, hues[start:stop], geometry[start:stop], out[start:stop])
+
+        in_chunks(add, len(indices), CHUNK)
         images = out.reshape(-1, PIXELS, PIXELS, 3)
         return images if self.size == PIXELS else halved(images)
 
-    def _add(self, indices: Integers, out: Pixels) -> None:
-        hues, geometry = np.divmod(indices, GEOMETRIES)
-        first = geometry * 30
-        light = self.layers.take(first + hues // 100, axis=0)
-        light += self.layers.take(first + 10 + hues // 10 % 10, axis=0)
-        light += self.layers.take(first + 20 + hues % 10, axis=0)
-        light += STEPS // 2
-        light >>= STEPS.bit_length() - 1
-        np.copyto(out, np.clip(light, 0, 255, out=light), casting="unsafe")
+    def _one(self, geometry: int) -> NDArray[np.int16]:
+        if geometry not in self.alone:
+            self.alone[geometry] = _cast(geometry, geometry + 1)
+        return self.alone[geometry]
+
+    def _a_few(self, geometry: Integers) -> bool:
+        """Whether somebody looks at single items and nothing is kept yet: all would take half a minute."""
+        if "layers" in vars(self) or not 0 < len(geometry) <= FEW or len(self.alone) + len(geometry) > ALONE:
+            return False
+        return self.make is _cached_layers and not _cache().kept
+
+
+def _add(layers: NDArray[np.int16], hues: Integers, geometry: Integers, out: Pixels) -> None:
+    first = geometry * 30
+    light = layers.take(first + hues // 100, axis=0)
+    light += layers.take(first + 10 + hues // 10 % 10, axis=0)
+    light += layers.take(first + 20 + hues % 10, axis=0)
+    light += STEPS // 2
+    light >>= STEPS.bit_length() - 1
+    np.copyto(out, np.clip(light, 0, 255, out=light), casting="unsafe")
 
 
 def _original(path: Path, cache: bool) -> Pixels:
@@ -102,9 +135,13 @@ def _original(path: Path, cache: bool) -> Pixels:
     return pixels(images, cache)
 
 
-def _cached_layers() -> NDArray[np.int16]:
+def _cache() -> CachedArray:
     shape = (GEOMETRIES, 3, len(HUES), PIXELS, PIXELS, 3)
-    return CachedArray("shapes3d", "shapes3d 1", shape, "<i2", _cast, per_part=SPACE.sizes[-1]).load()
+    return CachedArray("shapes3d", "shapes3d 1", shape, "<i2", _cast, per_part=SPACE.sizes[-1])
+
+
+def _cached_layers() -> NDArray[np.int16]:
+    return _cache().load()
 
 
 def _cast(start: int, stop: int) -> NDArray[np.int16]:

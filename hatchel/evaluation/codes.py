@@ -117,6 +117,12 @@ def encodings(
     return Encodings(chosen, tuple(level_codes(level) for level in raw), inner)
 
 
+def items_stored(run: TrainedRun) -> int | None:
+    """Of how many items codes of seed 0 are stored, the most where there are several; None where none are."""
+    found = run.folder.glob(f"codes-*step-{run.steps}-items-*-seed-0-*.safetensors")
+    return max((int(path.name.partition("-items-")[2].partition("-")[0]) for path in found), default=None)
+
+
 def reconstruction_errors(run: TrainedRun, found: Encodings, level: int = 0) -> dict[str, NDArray[np.float64]]:
     """-log p(x|z) of every item, at one z ~ q(z|x) and at its mean; of images also the squared error of E[x|z].
 

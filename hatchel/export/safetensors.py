@@ -61,7 +61,7 @@ def write_files(run: TrainedRun, draft: Path) -> float:
     # "format" is what the Hub's own readers look for.
     save_file(weights, str(draft / WEIGHTS), {"format": "pt", "steps": str(run.steps)})
     (draft / WEIGHTS).chmod(0o644)  # safetensors makes it private
-    _public(run.description).write(draft)
+    public(run.description).write(draft)
     again = read(draft)
     worst = 0.0
     for level in range(run.levels):
@@ -70,7 +70,7 @@ def write_files(run: TrainedRun, draft: Path) -> float:
     return worst
 
 
-def _public(description: Description) -> Description:
+def public(description: Description) -> Description:
     """Without the folders that lead to one's own data: an export is made to be given away."""
     data: Any = description.spec.data
     path = getattr(data, "path", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ def images(factors: np.ndarray) -> np.ndarray:
     for row in factors:
         number = int(SPACE.index([row])[0])
         layers = shapes3d._cast(number % 480, number % 480 + 1)
-        out.append(Layers(layers, 64).images(np.array([number // 480 * 480]))[0])
+        out.append(Layers(functools.partial(np.array, layers), 64).images(np.array([number // 480 * 480]))[0])
     return np.stack(out)
 
 
@@ -120,7 +121,22 @@ def test_loading_puts_items_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_overshoot_is_clipped_not_wrapped() -> None:
     layers = np.zeros((1, 3, 10, 64, 64, 3), dtype=np.int16)
     layers[0, 0, 0, 0, 0] = [-500, 300 * 64, 100 * 64 + 32]
-    assert Layers(layers, 64).images(np.array([0]))[0, 0, 0].tolist() == [0, 255, 101]
+    assert Layers(lambda: layers, 64).images(np.array([0]))[0, 0, 0].tolist() == [0, 255, 101]
+
+
+def test_single_items_are_rendered_before_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HATCHEL_CACHE", str(tmp_path))
+    ds, some = load("shapes3d"), np.array([479_999, 5, 0, 5])
+    alone = ds.images(some)
+    assert not list(tmp_path.iterdir()), "nothing was rendered but what was asked for"
+    layers = np.concatenate([shapes3d._cast(g, g + 1) for g in (0, 5, 479)])
+    want = Layers(lambda: layers, 64).images(np.array([480 * 999 + 2, 1, 0, 1]))
+    np.testing.assert_array_equal(alone, want)
+    made = []
+    monkeypatch.setattr(Layers, "layers", property(lambda self: made.append(1)))
+    with pytest.raises(AttributeError):
+        ds.images(np.arange(9))
+    assert made, "more than a few are read from all"
 
 
 def test_the_original_file_is_read_when_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,3 +153,10 @@ def test_the_original_file_is_read_when_given(tmp_path: Path, monkeypatch: pytes
     np.testing.assert_array_equal(load("shapes3d", path=str(tmp_path)).images(range(6)), pixels)
     half = load("shapes3d", path=str(tmp_path), size=32).images([2])[0].astype(float)
     np.testing.assert_allclose(half, pixels[2].reshape(32, 2, 32, 2, 3).mean(axis=(1, 3)), atol=0.5)
+
+
+@pytest.mark.slow
+def test_the_known_fingerprint_is_that_of_the_images() -> None:
+    for size in (32, 64):
+        ds = load("shapes3d", size=size)
+        assert ds.fingerprint == ds.measured_fingerprint(), "the renderer changed: models of the zoo saw other images"
