@@ -74,7 +74,7 @@ def claimed(path: Path) -> Generator[bool]:
     """Whether this process alone holds the lock; False at once where another does. Who holds it stands in it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
-        mine = _lock(file.fileno(), path, wait=False)
+        mine = _lock(file.fileno(), path, wait=False) and _still_there(file.fileno(), path)
         if mine:
             since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
             note = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since})
@@ -318,6 +318,14 @@ def _lock(handle: int, path: Path, wait: bool, strict: bool = False) -> bool:
             raise
         _without_locks(path.parent)
     return True
+
+
+def _still_there(handle: int, path: Path) -> bool:
+    """Whether an open file is the one of that name: its last holder may have removed it with its folder meanwhile."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except OSError:
+        return False
 
 
 @functools.cache

@@ -6,6 +6,7 @@ Nothing is ever unpickled. Large arrays are mapped where possible and read in or
 from __future__ import annotations
 
 import math
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -29,6 +30,13 @@ RATIO = 1100
 """Compression by deflate makes data at most so many times smaller."""
 IDX_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 MATRIX_TYPES = {0x1E3D4C51: "<f4", 0x1E3D4C53: "<f8", 0x1E3D4C54: "<i4", 0x1E3D4C55: "<u1", 0x1E3D4C56: "<i2"}
+
+
+FAULTS = (
+    OSError, EOFError, ValueError, KeyError, IndexError, RuntimeError, MemoryError, OverflowError, struct.error,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""How the libraries that read arrays say that a file is not one; RuntimeError: an encrypted zip file."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +217,12 @@ def _check_stored(path: Path, key: str, shape: tuple[int, ...], dtype: np.dtype[
 def _header(file: IO[bytes], path: Path, key: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(file)
+    try:
+        shape, fortran, dtype = read(file)
+    except (OSError, ValueError):
+        raise
+    except Exception as error:  # it is Python that is parsed: what a wild one ends in depends on where it breaks
+        raise ValueError(f"its header is broken: {type(error).__name__}") from error
     if dtype.hasobject:
         raise HatchelError(f"{path}: the array {key!r} holds pickled objects, which are not read; save numbers")
     if not shape:
@@ -221,8 +234,9 @@ def _header(file: IO[bytes], path: Path, key: str) -> tuple[tuple[int, ...], boo
 def _reading(path: Path) -> Generator[None]:
     try:
         yield
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise HatchelError(f"{path} cannot be read ({error}); it may be truncated or of another format") from error
+    except FAULTS as error:
+        reason = " ".join(str(error).split())[:200]
+        raise HatchelError(f"{path} cannot be read ({reason}); it may be truncated or of another format") from error
 
 
 def _h5py() -> Any:

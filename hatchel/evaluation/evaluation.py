@@ -72,7 +72,7 @@ class Evaluation(dict[str, Scores]):
             if found.get("version", 0) > VERSION:
                 raise HatchelError(f"{path}: was written by a newer Hatchel; run `hatchel evaluate` again")
             representations = {k: v for k, v in found.items() if k not in ("version", "settings")}
-            scores = {k: Scores.from_dict(v) for k, v in representations.items()}
+            scores = {k: _meaningful(Scores.from_dict(v)) for k, v in representations.items()}
             return cls(scores, found["settings"], _collapse(scores.get("mean")))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise HatchelError(f"{path}: was not written by `hatchel evaluate`; run it again") from None
@@ -311,6 +311,25 @@ def factor_probe(run: TrainedRun, found: Encodings, codes: NDArray[Any], seed: i
     # Class numbers for every factor, and beside them what those of an ordered factor stand for.
     values = np.stack([f.numbers[column] for f, column in zip(space.factors, factors.T, strict=True)], axis=1)
     return Probe(codes, factors, names=space.names, continuous=False, ordered=values, seed=seed, **more)
+
+
+def _meaningful(scores: Scores) -> Scores:
+    """Without what earlier versions measured of a single factor, where any code is perfect.
+
+    How many factors there were is known from any score that names them. Where none does, such a score is left out
+    without a reason, so that it is measured again.
+    """
+    factors = min((n for s in scores.values() if (n := _factors(s))), default=0)
+    kinds = Metric.members()
+    wanted = {v: kinds[kind] for v in scores if (kind := v.partition("(")[0]) in kinds}
+    few = {v: f"needs {m.too_few()}" for v, m in wanted.items() if m.least_factors > max(factors, 1)}
+    kept = {v: s for v, s in scores.items() if v not in few}
+    return Scores(kept, {**scores.skipped, **(few if factors else {})})
+
+
+def _factors(score: Score) -> int:
+    """How many varied, 0 where that is not known: the matrix has NaN where one did not."""
+    return len(score.factors) if score.matrix is None else int((~np.isnan(score.matrix)).any(axis=0).sum())
 
 
 def _collapse(scores: Scores | None) -> str | None:

@@ -37,14 +37,19 @@ def asset(name: str) -> str:
     return resources.files("hatchel.explorer").joinpath("web", name).read_text(encoding="utf-8")
 
 
-def page(about: dict[str, Any], scripts: Sequence[str] = (), policy: str | None = None) -> str:
-    """The page; `scripts` come before its own, `policy` is a content security policy for where no server sends one."""
+def page(
+    about: dict[str, Any], scripts: Sequence[str] = (), policy: str | None = None, token: str | None = None
+) -> str:
+    """The page; `scripts` come before its own, `policy` is a content security policy for where no server sends one.
+
+    `token`: for its own files and requests, where it is inside another page: browsers keep no cookie there.
+    """
     environment = Environment(
         loader=PackageLoader("hatchel.explorer", "web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
     return environment.get_template("explorer.html.j2").render(
-        about=about, data=script_json(about), scripts=scripts, policy=policy
+        about=about, data=script_json(about), scripts=scripts, policy=policy, suffix=f"?token={token}" if token else ""
     )
 
 

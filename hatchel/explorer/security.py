@@ -10,7 +10,7 @@ import json
 import math
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -39,6 +39,8 @@ FRAMED = HEADERS["content-security-policy"].replace(
     "frame-ancestors 'none'", "frame-ancestors http://localhost:* http://127.0.0.1:* vscode-webview: vscode-file:"
 )
 """For a page inside a notebook on this machine."""
+FRAME = ("/", "/explorer.js", "/explorer.css")
+"""Whose addresses may carry the token inside a notebook, where browsers keep no cookie."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 WILDCARDS = ("0.0.0.0", "::")
 COOKIE = "hatchel-explorer"
@@ -89,7 +91,7 @@ class Secured:
     """An application behind checks of its Host, Origin, token and size."""
 
     def __init__(self, inner: Application, *, host: str, token: str | None, limit: int, framed: bool = False) -> None:
-        self.inner, self.token, self.limit = inner, token, limit
+        self.inner, self.token, self.limit, self.framed = inner, token, limit, framed
         self.cookie = f"{COOKIE}-{hashlib.sha256((token or '').encode()).hexdigest()[:8]}"
         self.headers = HEADERS | ({"content-security-policy": FRAMED} if framed else {})
         if framed:
@@ -118,7 +120,7 @@ class Secured:
         if refused is not None:
             await _answer(scope, outward, *refused)
             return
-        if self.token is not None and scope["path"] == "/" and scope["query_string"]:
+        if self.token is not None and scope["path"] == "/" and scope["query_string"] and not self.framed:
             # From here on a cookie speaks for the browser, and the token leaves the address bar and the history.
             cookie = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Lax"
             await _answer(scope, outward, 303, "", [(b"location", b"/"), (b"set-cookie", cookie.encode())])
@@ -139,7 +141,7 @@ class Secured:
             return 403, "requests from other pages are not answered"
         if self.token is not None and not any(
             secrets.compare_digest(given.encode(), self.token.encode())
-            for given in _tokens(scope, headers, self.cookie)
+            for given in _tokens(scope, headers, self.cookie, FRAME if self.framed else ("/",))
         ):
             return 401, "this explorer needs its token; open the whole address that it printed, with ?token=..."
         try:
@@ -178,9 +180,9 @@ class Secured:
         return inward
 
 
-def _tokens(scope: MutableMapping[str, Any], headers: dict[str, str], cookie: str) -> list[str]:
-    """Whatever a request offers as a token: in the page's address, in a header, in the cookie."""
-    found = parse_qs(scope["query_string"].decode("latin-1")).get("token", []) if scope["path"] == "/" else []
+def _tokens(scope: MutableMapping[str, Any], headers: dict[str, str], cookie: str, paths: Collection[str]) -> list[str]:
+    """Whatever a request offers as a token: in the address of some paths, in a header, in the cookie."""
+    found = parse_qs(scope["query_string"].decode("latin-1")).get("token", []) if scope["path"] in paths else []
     kind, _, value = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         found.append(value.strip())

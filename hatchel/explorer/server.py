@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import ipaddress
 import secrets
 import socket
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from starlette.exceptions import HTTPException
 
 from hatchel.core.errors import HatchelError
+from hatchel.explorer.desk import Desk
 from hatchel.explorer.page import asset, page
 from hatchel.explorer.security import WILDCARDS, Application, Patient, Secured, message_page
 from hatchel.explorer.session import BATCH, Session
@@ -70,10 +70,12 @@ def application(
     """The application behind its checks. The models run in one thread of their own, so that it always answers."""
     pool = ThreadPoolExecutor(1, thread_name_prefix="explorer", initializer=_one_thread)
     app = FastAPI(title="Hatchel explorer", docs_url=None, redoc_url=None, openapi_url=None)
-    index = page(session.about())
+    index = page(session.about(), token=token if framed else None)
 
     async def work(call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(pool, call)
+
+    desk = Desk(session, work)
 
     @app.exception_handler(HatchelError)
     async def refused(request: Request, error: HatchelError) -> Response:  # pyright: ignore[reportUnusedFunction]
@@ -103,7 +105,7 @@ def application(
 
     @app.post("/api/decode")
     async def decode(asked: Decode) -> Response:  # pyright: ignore[reportUnusedFunction]
-        return _items(await work(lambda: session.run(asked.run).decode(asked.codes, asked.level)))
+        return _items(await desk.decode(asked.run, asked.level, asked.codes))
 
     @app.post("/api/pick")
     async def pick(asked: Pick) -> Response:  # pyright: ignore[reportUnusedFunction]
@@ -158,9 +160,9 @@ class Listening:
     ) -> Listening:
         """On a host and port, with a new token, which is part of the address: other users of a machine reach it too.
 
-        `framed`: a notebook on this machine may show the page inside itself, where browsers keep no cookie: no token.
+        `framed`: a notebook on this machine may show the page inside itself.
         """
-        token = None if framed and is_loopback(host) else secrets.token_urlsafe(24)
+        token = secrets.token_urlsafe(24)
         listener = listen(host, port)
         app = application(session, host=host, token=token, framed=framed)
         config = uvicorn.Config(
@@ -172,18 +174,6 @@ class Listening:
         """Serve until interrupted, or until `server.should_exit`."""
         with self.listener:
             self.server.run(sockets=[self.listener])
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a host.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0"), is_loopback("example.org")
-    (True, True, False, False)
-    """
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def address(host: str, port: int, token: str | None) -> str:

@@ -61,7 +61,11 @@ class ExploredRun:
         return [self.run.encode(item[None], level)[0].tolist() for level in range(len(self.spaces))]
 
     def decode(self, codes: Sequence[Sequence[float]], level: int) -> NDArray[Any]:
-        """Pictures uint8 (n, H, W, C) or rows float32 (n, F) of checked codes."""
+        """Pictures uint8 (n, H, W, C) or rows float32 (n, F) of codes from outside."""
+        return self.decoded(self.checked(codes, level), level)
+
+    def checked(self, codes: Sequence[Sequence[float]], level: int) -> NDArray[np.float64]:
+        """Codes (n, D) of a level, or what is wrong with them."""
         space, width = self.space(level), self.run.spec.latent.width
         if not 0 < len(codes) <= BATCH:
             raise RequestError(422, f"codes: expected 1 to {BATCH} codes, got {len(codes)}")
@@ -77,7 +81,11 @@ class ExploredRun:
             if (own < low - 1e-3).any() or (own > high + 1e-3).any():
                 worst = own.flat[np.abs(own - (low + high) / 2).argmax()]
                 raise RequestError(422, f"{slider.name} = {worst:.4g} is out of range ({low:.4g} to {high:.4g})")
-        decoded = self.run.decode(array, level)
+        return array
+
+    def decoded(self, codes: NDArray[np.float64], level: int) -> NDArray[Any]:
+        """Pictures or rows of checked codes."""
+        decoded = self.run.decode(codes, level)
         return to_bytes(decoded) if decoded.ndim == 4 else decoded
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.files import Damaged, check_digest
 from hatchel.export.endpoints import DecoderEndpoint, EncoderEndpoint, Endpoint
 from hatchel.export.folder import Exported, export_folder
 from hatchel.training.run import TrainedRun
@@ -25,6 +26,26 @@ def write(run: TrainedRun, folder: Path, level: int = 0, force: bool = False) ->
             write_endpoint(kind(run, level), draft / f"{kind.noun}.onnx") for kind in (EncoderEndpoint, DecoderEndpoint)
         )
     return Exported((folder / "encoder.onnx", folder / "decoder.onnx"), worst)
+
+
+def read(folder: str | Path) -> dict[str, Any]:
+    """Sessions of ONNX Runtime for the files of an export, `encoder` and `decoder`, if they are what was written.
+
+    ONNX Runtime itself reads a file with a flipped bit without a word.
+    """
+    _, runtime = _modules()
+    place = Path(folder)
+    files = sorted(place.glob("*.onnx"))
+    if not files:
+        raise HatchelError(
+            f"{place}: has no .onnx files; it is not an export. Write one with `hatchel export RUN --onnx`"
+        )
+    try:
+        for file in files:
+            check_digest(file)
+    except Damaged as error:
+        raise Damaged(f"{error}; export the run again") from None
+    return {f.stem: runtime.InferenceSession(str(f), providers=["CPUExecutionProvider"]) for f in files}
 
 
 def write_decoder(run: TrainedRun, path: Path, level: int = 0) -> Path:

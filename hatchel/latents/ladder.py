@@ -32,7 +32,7 @@ class Ladder(Latent):
 
     def check(self) -> None:
         if len(self.layers) < 2:
-            raise HatchelError(f"layers: a ladder has at least two, e.g. 10,5; got {len(self.layers)}")
+            raise HatchelError(f"layers: a ladder has at least two, e.g. [10,5]; got {len(self.layers)}")
 
     @property
     def layout(self) -> Layout:

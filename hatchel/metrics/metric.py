@@ -150,10 +150,15 @@ class Metric(Spec, ABC, family="metric", home="hatchel.metrics"):
         chosen = [need for (name, value), need in self.also_needs.items() if getattr(self, name) == value]
         lacking = [NEEDS[need] for need in dict.fromkeys((*self.needs, *chosen)) if getattr(probe, need) is None]
         if not lacking and "factors" in self.needs and len(probe.varying) < self.least_factors:
-            lacking = [f"at least {self.least_factors} factors that vary: with one, there is nothing to tell apart"]
+            lacking = [self.too_few()]
         if self.intervention and not lacking and (probe.sizes[probe.varying] > probe.n / 2).any():
             lacking = ["a factor grid, or at least several rows for every factor value"]
         return " and ".join(lacking) or None
+
+    @classmethod
+    def too_few(cls) -> str:
+        """What it lacks where fewer factors vary."""
+        return f"at least {cls.least_factors} factors that vary: with one, there is nothing to tell apart"
 
     @property
     def variant(self) -> str:
@@ -174,7 +179,9 @@ class Metric(Spec, ABC, family="metric", home="hatchel.metrics"):
     ) -> Score:
         """A Score that carries this metric's variant and settings and the probe's own notes."""
         settings = {k: v for k, v in to_dict(self).items() if k != "kind"}
-        columns = probe.names if matrix is not None and matrix.shape[1] == len(probe.names) else ()
+        # Without a matrix the names say, to who reads a stored score, that there were enough of them.
+        named = self.least_factors > 1 if matrix is None else matrix.shape[1] == len(probe.names)
+        columns = probe.names if named else ()
         return Score(
             self.variant, float(value), parts or {}, matrix, columns, settings, n or probe.n,
             notes=(*probe.notes, *notes),

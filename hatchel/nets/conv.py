@@ -32,7 +32,7 @@ class Conv(Encoder):
 
     def check(self) -> None:
         if not self.channels:
-            raise HatchelError("channels: name at least one, e.g. 32,32,64,64")
+            raise HatchelError("channels: name at least one, e.g. [32,32,64,64]")
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
         layers, grid = convolutions(shape, self.channels, "encoder=conv")
@@ -79,7 +79,7 @@ class Deconv(Decoder):
 
     def check(self) -> None:
         if not self.channels:
-            raise HatchelError("channels: name at least one, e.g. 32,32,64,64")
+            raise HatchelError("channels: name at least one, e.g. [32,32,64,64]")
 
     def build(self, width: int, shape: Shape) -> nn.Module:
         grid = grid_of(shape, "decoder=deconv", "decoder=mlp_decoder")

@@ -33,7 +33,7 @@ class Split(Encoder):
 
     def check(self) -> None:
         if not self.channels:
-            raise HatchelError("channels: name at least one, e.g. 32,32,64")
+            raise HatchelError("channels: name at least one, e.g. [32,32,64]")
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
         layers, grid = convolutions(shape, (*self.channels, self.channels[-1]), "encoder=split")
@@ -63,7 +63,7 @@ class Sharing(Encoder):
 
     def check(self) -> None:
         if not self.channels:
-            raise HatchelError("channels: name at least one, e.g. 32,32,64")
+            raise HatchelError("channels: name at least one, e.g. [32,32,64]")
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
         grid = grid_of(shape, "encoder=sharing", "encoder=mlp")
@@ -72,7 +72,7 @@ class Sharing(Encoder):
         if grid.places < len(widths):
             raise HatchelError(
                 f"encoder=sharing has places for {grid.places} sites in these images, not {len(widths)}. "
-                "Set a smaller dim"
+                f"Set latent.dim={grid.places} or less"
             )
         inputs, layers, padding = shape[0], dict[str, nn.Module](), grid.padding(shape)
         for i, outputs in enumerate(fitted(self.channels, grid.layers - 1) if grid.layers > 1 else (), 1):

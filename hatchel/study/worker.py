@@ -6,6 +6,7 @@ import contextlib
 import functools
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -131,6 +132,8 @@ def begin_worker(threads: int) -> None:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # for libraries loaded later
         os.environ[name] = str(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the engine had it blocked meanwhile
     signal.signal(signal.SIGTERM, _leave)
     parent = multiprocessing.parent_process()
 

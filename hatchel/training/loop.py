@@ -52,6 +52,10 @@ class Stopped(HatchelError):
     exit_code = 130
 
 
+class Refused(HatchelError):
+    """What the first step said to its spec or data."""
+
+
 def choose_device(name: str) -> torch.device:
     """cpu, cuda, cuda:1 or mps by name; auto takes the best there is."""
     if name == "auto":
@@ -148,7 +152,7 @@ def fit(
             tell(told, "on_start", view(start), start)
         with TrainingBar(spec.name, start, spec.steps, spec.batch_size, progress and first) as bar, _signals() as stop:
             for step in range(start, spec.steps):
-                loss = step_of(step)
+                loss = step_of(step) if step else _first(step_of)
                 meter.add(loss)
                 watch.add(loss)
                 if first:
@@ -244,6 +248,14 @@ def _stepper(
         return loss
 
     return step_of
+
+
+def _first(step_of: Callable[[int], Loss]) -> Loss:
+    """The first step, which some mistakes are only seen in."""
+    try:
+        return step_of(0)
+    except HatchelError as error:
+        raise Refused(str(error)) from None
 
 
 def faster_precision(spec: RunSpec, data: Dataset) -> Literal["float32", "bfloat16"]:

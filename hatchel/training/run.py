@@ -28,7 +28,7 @@ from hatchel.latents.likelihoods import Columns
 from hatchel.latents.posterior import Posterior
 from hatchel.training.callbacks import Tracker, checked, ended_early
 from hatchel.training.checkpoint import Description, checkpoints, intact, restore, stored_state
-from hatchel.training.loop import choose_device, faster_precision, fit, processes
+from hatchel.training.loop import Refused, choose_device, faster_precision, fit, processes
 from hatchel.training.model import Model
 from hatchel.training.order import Batches
 from hatchel.training.spec import RunSpec
@@ -304,6 +304,7 @@ def _train(
         return run
 
     first = distributed.rank() == 0
+    fresh = first and not folder.exists()
     if first:
         writable_folder(folder)
     with sole_writer(folder) if first else contextlib.nullcontext():
@@ -315,7 +316,12 @@ def _train(
             description.write(folder)
             if progress:
                 print(f"{spec.name} on {data.name}: {announcement(spec, data, system.model)}", file=sys.stderr)
-        return view(fit(system, description, batches, folder, resume and not force, progress, view, told))
+        try:
+            return view(fit(system, description, batches, folder, resume and not force, progress, view, told))
+        except Refused:
+            if fresh:  # nothing was learnt, and what is left would be in the way of the remedy
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
 
 
 def announcement(spec: RunSpec, data: Dataset, model: Model) -> str:
@@ -333,6 +339,8 @@ def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -
     if force or not folder.exists() or all(p.name == LOCK or unfinished(p) for p in folder.iterdir()):
         return None
     found = Description.read(folder)
+    if not checkpoints(folder) and not resume:
+        return None  # it diverged or was killed before its first checkpoint: there is nothing to go on from, or to lose
     if found.fingerprint != wanted.fingerprint:
         raise HatchelError(f"{folder}: was trained on other data; choose another folder with --out, or --force")
     # The same data may have moved: what they are is compared above.

@@ -140,6 +140,21 @@ def test_a_lock_names_its_holder_and_ends_with_it(tmp_path: Path) -> None:
     assert (tmp_path / "lock").read_text() == ""
 
 
+def test_the_lock_of_a_removed_folder_counts_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its last holder removed it between our opening and our locking of it."""
+    import fcntl
+
+    real = fcntl.flock
+
+    def late(handle: int, how: int) -> None:
+        (tmp_path / "lock").unlink()
+        real(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with claimed(tmp_path / "lock") as mine:
+        assert not mine
+
+
 def test_a_file_system_without_locks_is_said_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

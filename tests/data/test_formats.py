@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import pickle
@@ -14,6 +15,7 @@ import pytest
 
 from hatchel.core.errors import HatchelError
 from hatchel.data.formats import array_names, open_array, read_idx, read_matrix
+from tests.torture import damages
 
 VALUES = np.random.default_rng(0).integers(0, 256, (50, 6, 5), dtype=np.uint8)
 SMALL = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
@@ -174,3 +176,25 @@ def test_an_hdf5_file_that_stores_nothing_of_a_huge_array_is_refused(tmp_path: P
         file.create_dataset("values", (10**8, 64, 64), "u1", chunks=(100, 64, 64))
     with pytest.raises(HatchelError, match="does not fit into the file"):
         open_array(tmp_path / "a.h5", "values")
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz", "packed.npz"])
+def test_a_damaged_file_is_an_array_or_one_line(tmp_path: Path, name: str) -> None:
+    """Bits flipped where they hurt most, in the headers: nothing but a refusal, and no memory for what is not there."""
+    path, array = tmp_path / name, np.arange(48, dtype=np.uint8).reshape(3, 4, 4)
+    save = {"x.npy": np.save, "x.npz": np.savez, "packed.npz": np.savez_compressed}[name]
+    save(path, array)
+    key, whole = array_names(path)[0], path.read_bytes()
+    for _, content in damages(whole, 400, seed=4):
+        path.write_bytes(content)
+        with contextlib.suppress(HatchelError):
+            assert all(open_array(path, k).all().nbytes < 1 << 20 for k in array_names(path))
+    path.write_bytes(whole)
+    assert np.array_equal(open_array(path, key).all(), array)
+
+
+def test_a_header_that_is_nested_too_deep_is_one_line(tmp_path: Path) -> None:
+    head = b"{'descr': '|u1', 'fortran_order': False, 'shape': " + b"(" * 3000 + b"\n"
+    (tmp_path / "deep.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head)
+    with pytest.raises(HatchelError, match=r"deep.npy cannot be read .*header"):
+        open_array(tmp_path / "deep.npy", "")

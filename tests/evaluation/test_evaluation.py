@@ -33,7 +33,7 @@ from hatchel.metrics._mig import MIG
 from hatchel.metrics._reconstruction import Reconstruction
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
-from hatchel.metrics.score import Score
+from hatchel.metrics.score import Score, Scores
 from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.training.run import TrainedRun, train
 
@@ -335,3 +335,30 @@ def test_ones_own_metrics_and_networks_are_measured_anew(run: TrainedRun) -> Non
     run.model.encoder = torch.nn.Sequential(Own(), run.model.encoder)
     assert has_own_code(run)
     assert StoredScores(run)._stored() == {}
+
+
+def test_what_was_stored_of_one_factor_means_nothing(tmp_path: Path) -> None:
+    """Earlier versions stored a DCI of 1 for any code of a single factor: it is not measured, wherever it is read."""
+
+    def stored(name: str, columns: int, named: bool = True) -> Score:
+        factors = tuple("abc"[:columns]) if named else ()
+        return Score(name, 1.0, matrix=np.ones((2, columns)) if named else None, factors=factors, n=64)
+
+    def read(*scores: Score) -> Scores:
+        body = Evaluation({"mean": Scores({s.name: s for s in scores}, {})}, {"steps": 1}).to_dict()
+        write_json(tmp_path / FILE, body)
+        return Evaluation.load(tmp_path)["mean"]
+
+    lone = read(stored("mig", 1), stored("dci(regressor=forest)", 1), stored("beta_vae_score", 0, named=False))
+    assert list(lone) == ["mig"]
+    reason = "needs at least 2 factors that vary: with one, there is nothing to tell apart"
+    assert lone.skipped == {"dci(regressor=forest)": reason, "beta_vae_score": reason}
+    constant = stored("dci", 2)
+    assert constant.matrix is not None
+    constant.matrix[:, 1] = np.nan
+    assert read(constant).skipped == {"dci": reason}
+    assert list(read(stored("mig", 2), stored("dci", 2), stored("beta_vae_score", 0, named=False))) == [
+        "mig", "dci", "beta_vae_score"
+    ]  # fmt: skip
+    unknown = read(stored("beta_vae_score", 0, named=False))
+    assert (dict(unknown), unknown.skipped) == ({}, {})  # measured again where it is asked for

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import threading
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from PIL import Image
 
 from hatchel.explorer.page import write_runtime
 from hatchel.explorer.runtime import Runtime
+from hatchel.explorer.server import Listening
 from hatchel.explorer.session import Session
 from hatchel.report.pictures import to_bytes
 from hatchel.training.run import TrainedRun
@@ -133,6 +136,39 @@ def test_a_moved_slider_changes_the_picture(
     seen.page.get_by_role("button", name="Reset sliders").click()
     seen.settle()
     assert np.array_equal(seen.pixels("#decoded-0"), before)
+
+
+def test_inside_a_notebook_it_works_without_a_cookie(browser: Any, session: Session) -> None:
+    """The frame's address has the token; the page around it is of another site, so browsers send no cookie."""
+    opened = Listening.on(session, port=0, framed=True)
+    threading.Thread(target=opened.run, daemon=True).start()
+    frame = f'<!doctype html><iframe src="{opened.address}" width="900" height="700"></iframe>'
+
+    class Notebook(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(frame.encode())
+
+        def log_message(self, *_: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+            pass
+
+    around = HTTPServer(("127.0.0.1", 0), Notebook)
+    threading.Thread(target=around.serve_forever, daemon=True).start()
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        page.goto(f"http://localhost:{around.server_port}/")
+        inner = page.frame_locator("iframe")
+        inner.locator('body[data-pending="0"] .bench[data-drawn]').first.wait_for()
+        assert inner.locator("#message").is_hidden()
+        assert context.cookies() == []
+    finally:
+        context.close()
+        around.shutdown()
+        around.server_close()
+        opened.server.should_exit = True
 
 
 def test_while_dragging_one_request_is_open_and_the_last_position_wins(

@@ -126,3 +126,26 @@ def test_the_token_is_needed_on_this_machine_too(opened: Listening) -> None:
     with httpx.Client() as client:
         assert client.get(opened.address, follow_redirects=True).status_code == 200
         assert client.post(f"{home}api/pick", json={"item": 1}).status_code == 200
+
+
+def test_a_page_inside_a_notebook_keeps_the_token_in_its_address(connect: Callable[..., Any], session: Session) -> None:
+    """Browsers keep no cookie of a frame, and other users of the machine reach the port."""
+    client = connect(application(session, token="right-token", framed=True))
+    for path in ("/", "/?token=wrong", "/explorer.js", "/explorer.css?token=wrong"):
+        assert client.get(path).status_code == 401
+    assert client.post("/api/pick?token=right-token", json={"item": 1}).status_code == 401
+    shown = client.get("/?token=right-token")
+    assert shown.status_code == 200
+    assert "set-cookie" not in shown.headers
+    assert "frame-ancestors http://localhost:*" in shown.headers["content-security-policy"]
+    for name in ("explorer.js", "explorer.css"):
+        assert f'"{name}?token=right-token"' in shown.text
+        assert client.get(f"/{name}?token=right-token").status_code == 200
+    bearer = {"authorization": "Bearer right-token"}
+    assert client.post("/api/pick", json={"item": 1}, headers=bearer).status_code == 200
+
+
+def test_an_explorer_of_a_notebook_has_a_token(session: Session) -> None:
+    framed = Listening.on(session, port=0, framed=True)
+    framed.listener.close()
+    assert len(framed.address.partition("?token=")[2]) >= 32

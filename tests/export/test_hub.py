@@ -50,6 +50,10 @@ def test_scores_with_their_intervals(run_of: Callable[..., TrainedRun], tmp_path
     assert "| mig | 0.5000 | 0.2500 to 0.7500 |" in body
     assert r"| dci\|x | 0.1250 | not computed |" in body
     assert "64 items, after 7 steps, seed 1" in body
+    lone = {"name": "dci", "value": 1.0, "interval": None, **common, "matrix": [[1.0]], "factors": ["digit"]}
+    write_json(run.folder / "evaluation.json", stored | {"mean": {"scores": {"dci": lone}, "skipped": {}}})
+    assert "Not measured: dci: needs at least 2 factors" in card(run)
+    assert "| dci |" not in card(run)
     for other in ({"steps": 6}, {"weights": "0"}):
         write_json(run.folder / "evaluation.json", stored | {"settings": settings | other})
         assert "Not measured in this state" in card(run)

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.files import Damaged
 from hatchel.data.table import TableColumn
 from hatchel.export.endpoints import DecoderEndpoint, EncoderEndpoint
-from hatchel.export.onnx import write, write_decoder, write_encoder, write_endpoint
+from hatchel.export.onnx import read, write, write_decoder, write_encoder, write_endpoint
 from hatchel.latents.correlated import Correlated
 from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
@@ -23,6 +24,7 @@ from hatchel.latents.scaled_hierarchy import ScaledHierarchy
 from hatchel.latents.variables import Concrete, Gaussian
 from hatchel.nets.part import Decoder, Encoder
 from hatchel.training.run import TrainedRun
+from tests.torture import damages
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -139,3 +141,19 @@ def test_what_cannot_be_written_says_why(
         write_endpoint(endpoint, tmp_path / "e.onnx")
     assert "\n" not in str(caught.value)
     assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+def test_what_is_read_of_an_export_is_checked(run_of: Callable[..., TrainedRun], tmp_path: Path) -> None:
+    run = run_of()
+    with pytest.raises(HatchelError, match="hatchel export RUN --onnx"):
+        read(tmp_path)
+    write(run, tmp_path / "out")
+    z = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    (image,) = read(tmp_path / "out")["decoder"].run(None, {"z": z})
+    np.testing.assert_allclose(image.transpose(0, 2, 3, 1), run.decode(z), atol=1e-5)
+    path = tmp_path / "out" / "decoder.onnx"
+    whole = path.read_bytes()
+    for _, content in damages(whole, 100, seed=3):
+        path.write_bytes(content)
+        with pytest.raises(Damaged, match=r"decoder.onnx: is damaged .*; export the run again"):
+            read(tmp_path / "out")

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import math
+import multiprocessing
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import torch
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import claimed, write_json
 from hatchel.core.spec import to_dict
+from hatchel.study.engines.local import Local
 from hatchel.study.store import Store
 from hatchel.study.task import Result, Workspace
 from hatchel.study.worker import CRASHES, Outcome, perform
@@ -132,3 +136,23 @@ def test_a_task_has_its_threads_and_the_process_its_own_afterwards(
 def test_a_missing_plugin_is_the_users_mistake_not_the_tasks(store: Store) -> None:
     with pytest.raises(HatchelError, match="there is no such file"):
         perform(str(store.folder), to_dict(toy(store)), plugins=["/nowhere/plugin.py"])
+
+
+def deaf(process: int) -> bool:
+    """Whether Ctrl-C waits at a process."""
+    (line,) = [s for s in Path(f"/proc/{process}/status").read_text().splitlines() if s.startswith("SigBlk:")]
+    return bool(int(line.split()[1], 16) >> (signal.SIGINT - 1) & 1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads what Linux says of a process")
+def test_a_worker_hears_no_interrupt_until_it_can_answer() -> None:
+    """Ctrl-C in a terminal reaches every process, also one that is still importing: it would print a traceback."""
+    others = set(multiprocessing.active_children())
+    with Local(workers=1).open() as pool:
+        future = pool.submit(os.getpid)
+        (worker,) = set(multiprocessing.active_children()) - others
+        assert worker.pid is not None
+        assert deaf(worker.pid)
+        assert not deaf(os.getpid())
+        assert future.result() == worker.pid
+        assert not deaf(worker.pid)

@@ -160,3 +160,18 @@ def test_two_processes_in_one_folder(tmp_path: Path) -> None:
     finally:
         first.send_signal(signal.SIGKILL)
         first.communicate()
+
+
+def test_a_run_that_is_refused_or_diverges_is_not_in_the_way_of_its_remedy(tmp_path: Path) -> None:
+    lonely = updated(resolve("beta_tcvae", "xy_squares").with_fields(batch_size=1, steps=2), SMALL)
+    with pytest.raises(HatchelError, match="set batch_size=64"):
+        train(lonely, out=tmp_path / "run", progress=False)
+    assert not (tmp_path / "run").exists()
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(HatchelError, match="set batch_size=64"):
+        train(lonely, out=tmp_path / "mine", progress=False)
+    assert (tmp_path / "mine").is_dir()  # it was there before
+    train(lonely.with_fields(batch_size=64), out=tmp_path / "mine", progress=False)
+    with pytest.raises(HatchelError, match=r"there is no checkpoint yet. Try a smaller optimizer.lr"):
+        train(spec(**{"optimizer.lr": 1e30}), out=tmp_path / "run", progress=False)
+    assert train(spec(**{"optimizer.lr": 1e-4}), out=tmp_path / "run", progress=False).steps == 6

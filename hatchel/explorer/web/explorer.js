@@ -9,10 +9,13 @@ const RAMP = ["#6a6fd8", "#2f8fc4", "#2fa58a", "#8db63c", "#e0a91b"];
 
 // ---- where pictures come from: the server, or what lies in the page's own folder
 
+// Inside another page, a notebook, browsers keep no cookie: the token stays in the frame's address.
+const token = new URLSearchParams(location.search).get("token");
 async function ask(what, body, type = "application/json") {
   let answer;
+  const headers = { "Content-Type": type, ...(token ? { Authorization: `Bearer ${token}` } : {}) };
   try {
-    answer = await fetch(`api/${what}`, { method: "POST", body, headers: { "Content-Type": type } });
+    answer = await fetch(`api/${what}`, { method: "POST", body, headers });
   } catch {
     throw new Error("the explorer does not answer; is it still running?");
   }

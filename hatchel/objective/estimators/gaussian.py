@@ -31,7 +31,7 @@ class Gaussian(Density):
         if z.shape[0] <= largest:
             raise HatchelError(
                 f"by=gaussian: {z.shape[0]} items a batch are too few for the covariance of {largest} coordinates; "
-                f"set batch_size={2 * largest} or more, or by=mss"
+                f"set batch_size={2 * largest} or more"
             )
         centre = z.mean(0)
         covariance = (z - centre).T @ (z - centre) / z.shape[0]

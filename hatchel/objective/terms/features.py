@@ -50,7 +50,7 @@ class PairwiseInformation(Term):
 
     def check(self) -> None:
         if self.over == "between" and not self.modules:
-            raise HatchelError("modules: pairs between layers need at least one feature of the encoder, e.g. m2")
+            raise HatchelError("modules: pairs between layers need at least one feature of the encoder, e.g. [m2]")
         if self.routed and (self.over == "within" or len(self.routed) != len(self.modules)):
             raise HatchelError("routed: name one feature for each of `modules`, for pairs between layers")
         if self.modules and isinstance(self.by, Density):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import sys
 from collections.abc import Callable, Generator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import Any, ParamSpec, TypeVar
 
 from hatchel.study.engines.engine import Engine
@@ -67,7 +70,25 @@ class _Processes(Executor):
         self._pool = pool
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        return self._pool.submit(_work, fn, *args, **kwargs)
+        with _without_interrupts():
+            return self._pool.submit(_work, fn, *args, **kwargs)
+
+
+@contextmanager
+def _without_interrupts() -> Generator[None]:
+    """Ctrl-C waits: a process that starts here is born deaf to it, or its imports would end in a traceback.
+
+    `begin_worker` lets it hear again, once it knows what to do.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    resource_tracker.ensure_running()  # starting it makes this process hear again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _work(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
