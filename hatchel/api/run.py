@@ -215,6 +215,7 @@ def train(
     `changes` are parameters of the method and fields of the run; two underscores reach inside, as in `latent__dim=16`.
     `data`: a name, a path, a Source; an array or tensor of images (n, H, W), (n, H, W, C) or (n, C, H, W) or of rows
     (n, F), a DataFrame, a list of pictures, a torch Dataset or DataLoader; or a pair of one of these and its factors.
+    `data__channels="first"`, `data__size=32` (of pictures) and `data__missing="drop"` (of a table) say how to read it.
     `out`: the run's folder, by default runs/NAME-DIGEST. A finished run with the same spec is loaded, not trained again
     (`force` starts over); an unfinished one is continued with `resume`.
     `callbacks`: objects with some of the methods of `hatchel.training.callbacks.Callback`.
@@ -227,7 +228,9 @@ def train(
                 f'data: say what to train on: hatchel.train("{name}", data="dsprites"), or a path or an array'
             )
         named = isinstance(data, str | Path | Source)
-        data = data if named else dataset_of(data)
+        if not named:  # a source has its options in the spec; of what is held, they must be used up here
+            own = {name: changes.pop(name) for name in list(changes) if name.startswith("data.")}
+            data = dataset_of(data, {name.removeprefix("data."): value for name, value in own.items()})
         method, changes = resolve(method, data if named else "xy_squares", changes), {}
         data = None if named else data
     given: dict[str, Any] = {"out": out, "resume": resume, "force": force, "progress": progress, "callbacks": callbacks}

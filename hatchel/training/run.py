@@ -21,7 +21,7 @@ from hatchel.core.spec import from_dict, updated
 from hatchel.core.streams import generator
 from hatchel.data.array import as_numbers
 from hatchel.data.dataset import Dataset
-from hatchel.data.held import Memory, dataset_of
+from hatchel.data.held import Memory, dataset_like, dataset_of
 from hatchel.data.source import Source
 from hatchel.data.table import TableColumn, encoded_rows, rescaled
 from hatchel.latents.likelihoods import Columns
@@ -66,7 +66,7 @@ class TrainedRun:
         if isinstance(data, str | Path):
             data = run.spec.data.moved(data)
         if data is not None:
-            run._data = run._checked(data.load() if isinstance(data, Source) else dataset_of(data))
+            run._data = run._checked(data.load() if isinstance(data, Source) else dataset_like(data, run.shape))
         return run
 
     @property
@@ -320,9 +320,12 @@ def _train(
 
 def announcement(spec: RunSpec, data: Dataset, model: Model) -> str:
     """What is about to be trained on what, so that nobody wonders which network was chosen."""
-    channels, *size = data.shape
-    what = f"images of {size[0]}x{size[1]}, {channels} channel{'s' * (channels > 1)}"
-    what = what if size else f"rows of {len(data.columns) or channels} columns"
+    if len(data.shape) == 3:
+        channels, height, width = data.shape
+        what = f"images of {height}x{width}, {channels} channel{'s' * (channels > 1)}"
+    else:
+        count = len(data.columns) or data.shape[0]
+        what = f"rows of {count} column{'s' * (count > 1)}"
     nets = " and ".join(part.kind for part in (spec.encoder, spec.decoder) if part)
     numbers = sum(p.numel() for p in model.parameters())
     return f"{len(data):,} {what}; {nets}, {numbers:,} parameters, {spec.latent.width} latents"

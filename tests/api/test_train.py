@@ -123,6 +123,23 @@ def test_a_run_shows_itself(tmp_path: Path) -> None:
     np.testing.assert_array_equal(both[1], np.rint(run.reconstruct(both[0]) * 255))
 
 
+def test_what_is_trained_is_announced_for_tables_and_images(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few = {**FEW, "progress": True, "latent__dim": 3, "steps": 1, "data__channels": "last"}
+    images = np.random.default_rng(0).integers(0, 256, (20, 3, 4, 3), dtype=np.uint8)
+    run = hatchel.train("vae", data=images, out=tmp_path / "images", encoder="mlp", decoder="mlp_decoder", **few)
+    numbers = sum(p.numel() for p in run.model.parameters())
+    said = f"vae on array: 20 images of 3x4, 3 channels; mlp and mlp_decoder, {numbers:,} parameters, 3 latents"
+    assert said in capsys.readouterr().err.splitlines()
+    # What had to be asked is known from the run's shape when it is loaded.
+    assert hatchel.load(tmp_path / "images", data=images).data.shape == (3, 3, 4)
+    del few["data__channels"]
+    for columns in (1, 2):
+        table = pd.DataFrame(np.random.default_rng(0).normal(size=(20, columns)))
+        hatchel.train("vae", data=table, out=tmp_path / str(columns), **few)
+        said = f"vae on table: 20 rows of {columns} column{'s' * (columns > 1)}; mlp and mlp_decoder, "
+        assert any(line.startswith(said) for line in capsys.readouterr().err.splitlines())
+
+
 def test_a_table_shows_its_columns(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
