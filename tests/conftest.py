@@ -17,6 +17,15 @@ from hatchel.latents.variables import Concrete, Gaussian, Group
 from hatchel.objective.trace import Batch, Generated, Trace
 
 
+LONG = ("test_tutorials.py", "test_site.py", "test_onnx.py", "test_wheel.py", "test_ddp.py", "test_features.py")
+"""Modules of a minute or so: begun last, one of them would leave the other processes with nothing to do."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long modules first; the doctests, which are short, stay last and even out the processes."""
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _one_thread() -> None:
     """Tests run in several processes: threads beyond one only stall each other."""
