@@ -16,7 +16,6 @@ from hatchel.latents.prior import Prior
 from hatchel.latents.variables import Concrete, Gaussian, Group
 from hatchel.objective.trace import Batch, Generated, Trace
 
-
 LONG = ("test_tutorials.py", "test_site.py", "test_onnx.py", "test_wheel.py", "test_ddp.py", "test_features.py")
 """Modules of a minute or so: begun last, one of them would leave the other processes with nothing to do."""
 
