@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import hatchel
+from hatchel.nets.mlp import Mlp, MlpDecoder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
-SMALL = {"steps": 20, "batch_size": 16, "encoder": "mlp", "decoder": "mlp_decoder", "progress": False}
+NETS = {"encoder": Mlp((16,)), "decoder": MlpDecoder((16,))}
+SMALL = {"steps": 20, "batch_size": 16, "progress": False, **NETS}
 
 
 def own_memory() -> int:
