@@ -91,6 +91,10 @@ class Evaluation(dict[str, Scores]):
 
         return pandas.concat({name: s.to_pandas() for name, s in self.items()}, names=["representation"])
 
+    def __repr__(self) -> str:
+        """As `hatchel evaluate` prints it; the fields of every score would fill pages."""
+        return self.table()
+
     def _repr_html_(self) -> str:
         return self.to_pandas().to_html(float_format="{:.3f}".format, na_rep="")
 

@@ -35,6 +35,8 @@ from hatchel.training.spec import RunSpec
 
 CHUNK = 512
 """Items encoded or decoded at once."""
+TOO_BRIGHT = 2.0
+"""A float that no image in [0, 1] has, nor what a decoder makes of one."""
 
 Floats = NDArray[np.float32]
 
@@ -137,6 +139,8 @@ class TrainedRun:
     def sample(self, n: int, seed: int = 0, level: int = 0) -> tuple[Floats, Floats]:
         """n codes z ~ p(z), (n, D), and the mean image or row of each, as `decode` gives them."""
         self._check_level(level)
+        if n < 1:
+            raise HatchelError(f"n: must be at least 1, got {n}")
         with torch.inference_mode():
             z, x = self.model.generate(n, generator(seed, "prior"), self.steps, level)
         return z.cpu().numpy(), self._in_data_units(x)
@@ -187,7 +191,12 @@ class TrainedRun:
         for start in range(0, len(x), CHUNK):
             part = torch.from_numpy(np.array(x[start : start + CHUNK])).to(self._device)
             if part.ndim == 4:
-                part = part.float() / 255 if part.dtype == torch.uint8 else part.float()
+                whole = not part.is_floating_point() and part.dtype != torch.bool  # bytes, in whatever type
+                part = part.float() / 255 if whole else part.float()
+                if part.max() > TOO_BRIGHT:  # what a decoder gives back may leave [0, 1] a little
+                    raise HatchelError(
+                        f"images: floats are in [0, 1], these go up to {float(part.max()):g}; give x / 255, or bytes"
+                    )
                 yield part.permute(0, 3, 1, 2)  # channels stay last in memory
             else:
                 centre, scale = self._units
