@@ -32,7 +32,7 @@ def _one_registry() -> Iterator[None]:
 
     whole = ONNXRegistry.from_torchlib
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ONNXRegistry, "from_torchlib", functools.cache(whole))
+        patch.setattr(ONNXRegistry, "from_torchlib", staticmethod(functools.cache(whole)))
         yield
 
 
