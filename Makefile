@@ -40,7 +40,7 @@ quickstart: $(READY)  ## train, measure and picture a model on built-in data (a 
 	$(BIN)/hatchel quickstart
 
 test: $(READY_DEV)  ## all tests, warnings as errors, doctests included; TESTS="-k mig" for some
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(TESTS)
 
 fuzz: $(READY_DEV)  ## CASES=10000 wild arrays for the metrics and a quarter as many wild command lines, new ones every time
 	HATCHEL_FUZZ=$(or $(CASES),10000) $(BIN)/python -m pytest --hypothesis-show-statistics tests/metrics/test_fuzz.py tests/cli/test_fuzz.py $(TESTS)

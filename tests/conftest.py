@@ -16,6 +16,17 @@ from hatchel.latents.prior import Prior
 from hatchel.latents.variables import Concrete, Gaussian, Group
 from hatchel.objective.trace import Batch, Generated, Trace
 
+LONG = (
+    "test_onnx.py", "test_runner.py", "test_tutorials.py", "test_smoke_recurd.py", "test_features.py",
+    "test_smoke_hfvae.py", "test_smoke_devae.py", "test_site.py", "test_ddp.py", "test_critics.py", "test_wheel.py",
+)  # fmt: skip
+"""Modules of half a minute or more: begun last, one of them would leave the other processes with nothing to do."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long modules first; the doctests, which are short, stay last and even out the processes."""
+    items.sort(key=lambda item: item.path.name not in LONG)
+
 
 @pytest.fixture(autouse=True, scope="session")
 def _one_thread() -> None:

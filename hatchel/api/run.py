@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
 from hatchel.core.progress import in_notebook
+from hatchel.data.dataset import Dataset
 from hatchel.data.held import dataset_of
 from hatchel.data.source import Source
 from hatchel.data.table import TableColumn, decoded_frame
@@ -122,6 +123,8 @@ class Run(TrainedRun):
         """One dimension moved at a time, the most informative first: rows of images, or plots of a table's columns."""
         from hatchel.report import columns, pictures
 
+        if rows < 1:
+            raise HatchelError(f"rows: must be at least 1, got {rows}")
         found = self._glance
         if not found.pictured:
             return Picture(*columns.traversals(found, rows))
@@ -215,7 +218,8 @@ def train(
     resume: bool = False,
     force: bool = False,
     progress: bool = True,
-    callbacks: Sequence[object] = (),
+    callbacks: Sequence[object] | object = (),
+    epochs: float | None = None,
     **changes: Any,
 ) -> Run:
     """Train a method: `train("beta_vae", data="dsprites", beta=4, steps=1000)`; or what a RunSpec describes.
@@ -223,9 +227,11 @@ def train(
     `changes` are parameters of the method and fields of the run; two underscores reach inside, as in `latent__dim=16`.
     `data`: a name, a path, a Source; an array or tensor of images (n, H, W), (n, H, W, C) or (n, C, H, W) or of rows
     (n, F), a DataFrame, a list of pictures, a torch Dataset or DataLoader; or a pair of one of these and its factors.
+    `data__channels="first"`, `data__size=32` (of pictures) and `data__missing="drop"` (of a table) say how to read it.
     `out`: the run's folder, by default runs/NAME-DIGEST. A finished run with the same spec is loaded, not trained again
     (`force` starts over); an unfinished one is continued with `resume`.
-    `callbacks`: objects with some of the methods of `hatchel.training.callbacks.Callback`.
+    `callbacks`: one or several objects with some of the methods of `hatchel.training.callbacks.Callback`.
+    `epochs`: passes over the data, in place of `steps`.
     """
     changes = {name.replace("__", "."): value for name, value in changes.items()}
     if not isinstance(method, RunSpec):
@@ -235,14 +241,33 @@ def train(
                 f'data: say what to train on: hatchel.train("{name}", data="dsprites"), or a path or an array'
             )
         named = isinstance(data, str | Path | Source)
-        data = data if named else dataset_of(data)
-        method, changes = resolve(method, data if named else "xy_squares", changes), {}
+        if not named:  # a source has its options in the spec; of what is held, they must be used up here
+            own = {name: changes.pop(name) for name in list(changes) if name.startswith("data.")}
+            data = dataset_of(data, {name.removeprefix("data."): value for name, value in own.items()})
+        source = data if named else "xy_squares"
+        if epochs is not None:
+            if "steps" in changes:
+                raise HatchelError("epochs: steps=... says the same; leave one of them out")
+            spec = resolve(method, source, changes)
+            loaded: Dataset = data if isinstance(data, Dataset) else spec.data.load()
+            changes["steps"] = epoch_steps(spec, loaded, epochs)
+        method, changes = resolve(method, source, changes), {}
         data = None if named else data
+    elif epochs is not None:
+        raise HatchelError("epochs: a RunSpec has its steps; give steps=... instead")
     given: dict[str, Any] = {"out": out, "resume": resume, "force": force, "progress": progress, "callbacks": callbacks}
     run = Run.of(train_spec(method, data=data, **given, **changes))
     if distributed.rank() == 0:
         announce_collapse(run)
     return run
+
+
+def epoch_steps(spec: RunSpec, data: Dataset, epochs: float) -> int:
+    """Steps of so many passes over the items to train on; what does not fill a batch waits for another pass."""
+    if not 0 < epochs < float("inf"):
+        raise HatchelError(f"epochs: must be above 0, got {epochs:g}")
+    items = len(data.split(spec.seed, spec.test_share)[0]) if spec.test_share else len(data)
+    return max(1, round(epochs * max(1, items // spec.batch_size)))
 
 
 def load(folder: str | Path, device: str = "cpu", data: Any = None) -> Run:

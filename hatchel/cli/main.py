@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -104,6 +105,8 @@ def options(
 
 def main() -> None:
     """A mistake in the input is one line and exit code 2, Ctrl-C one line and 130; a traceback is a bug of ours."""
+    # Of a warning, the reader wants the sentence, not the file and the line of code that gave it.
+    warnings.formatwarning = lambda message, *_, **__: f"hatchel: {message}\n"
     try:
         app()
     except HatchelError as error:

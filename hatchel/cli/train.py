@@ -106,14 +106,13 @@ def train(
 
 
 def _steps(spec: RunSpec, epochs: float, given: Sequence[str]) -> int:
-    """Steps of so many passes over the items to train on; what does not fill a batch waits for another pass."""
+    from hatchel.api.run import epoch_steps
+
     if any(text.startswith("steps=") for text in given):
         raise HatchelError("--epochs: steps=... says the same; leave one of them out")
     if not 0 < epochs < float("inf"):
         raise HatchelError(f"--epochs: must be above 0, got {epochs:g}")
-    data = spec.data.load()
-    items = len(data.split(spec.seed, spec.test_share)[0]) if spec.test_share else len(data)
-    return max(1, round(epochs * max(1, items // spec.batch_size)))
+    return epoch_steps(spec, spec.data.load(), epochs)
 
 
 def _numbers(text: str) -> list[int]:

@@ -373,6 +373,7 @@ def _convert(hint: Any, value: Any, path: str) -> Any:
     return _checked(hint, value, path)
 
 
+@functools.cache
 def _holds_spec(hint: Any) -> bool:
     if isinstance(hint, type) and not typing.get_args(hint):
         return issubclass(hint, Spec)

@@ -129,7 +129,7 @@ def channels_first(shape: tuple[int, ...], where: str, channels: Layout) -> bool
         return channels == "first" and len(shape) == 4
     second, last = (shape[axis] <= CHANNELS for axis in (1, 3))
     if second == last:
-        how = 'channels="first" or "last", as in data=hatchel.data.from_array(x, channels="first")'
+        how = 'data__channels="first" or "last", or give data=hatchel.data.from_array(x, channels="first")'
         raise HatchelError(
             f"{where} has the shape {shape}: are its channels second or last? Set "
             + (how if where == "data" else "data.channels=first or data.channels=last")

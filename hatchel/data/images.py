@@ -162,7 +162,9 @@ def drop_unreadable(pictures: Pictures) -> Pictures:
     if not good:
         raise HatchelError(f"none of the {len(bad)} images in {pictures.root} can be read; the first: {faults[bad[0]]}")
     more = f" and {len(bad) - 10} more" if len(bad) > 10 else ""
-    warnings.warn(f"left out {len(bad)} unreadable images: {', '.join(bad[:10])}{more}", stacklevel=2)
+    warnings.warn(
+        f"left out {len(bad)} unreadable image{'s' * (len(bad) > 1)}: {', '.join(bad[:10])}{more}", stacklevel=2
+    )
     return Pictures(pictures.root, good, pictures.size, pictures.colour, pictures.width)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -85,4 +86,6 @@ def _own(name: str, family: type[Source]) -> dict[str, Any]:
                 f"{name}: cannot read data from this kind of file; known are a folder of images, {known}"
             )
         return {"kind": kind, "path": name}
+    if path.suffix or "/" in name or os.sep in name:  # what is written as a path was meant as one
+        raise HatchelError(f"data: there is no file or folder {name} (seen from {Path.cwd()}); correct the path")
     raise HatchelError(f"{unknown('dataset', name, family.members())}; a path must exist")

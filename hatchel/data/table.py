@@ -76,7 +76,7 @@ class Table(Source):
                 columns.append(column)
         if not columns:
             raise HatchelError(f"{self._where} has no columns left to learn from")
-        known = [_factor(name, frame[name]) for name in self.factors]
+        known = [column_factor(name, frame[name]) for name in self.factors]
         space = FactorSpace(tuple(f for f, _ in known), complete=False) if known else None
         codes = np.stack([c for _, c in known], axis=1) if known else None
         rows = np.concatenate(blocks, axis=1)
@@ -131,6 +131,13 @@ class Table(Source):
     def _encoded(self, name: str, series: Any) -> tuple[NDArray[np.float32], TableColumn]:
         from pandas.api import types
 
+        if types.is_datetime64_any_dtype(series) or types.is_timedelta64_dtype(series):
+            # As texts, each day would become a category of its own.
+            raise HatchelError(
+                f"{self._where}: the column {name!r} holds dates or times; turn it into a number, such as "
+                f"{'the day of the year' if types.is_datetime64_any_dtype(series) else 'seconds'}, "
+                f"or leave it out with {self._option('leave_out', f'[{name}]')}"
+            )
         if types.is_bool_dtype(series):
             return series.to_numpy(np.float32)[:, None], TableColumn(name, "bernoulli", values=("False", "True"))
         if types.is_numeric_dtype(series) and name not in self.categorical:
@@ -236,7 +243,19 @@ def encoded_rows(frame: Any, columns: Sequence[TableColumn]) -> NDArray[np.float
     return np.concatenate(blocks, axis=1)
 
 
-def _factor(name: str, series: Any) -> tuple[Factor, NDArray[np.int64]]:
+def frame_factors(frame: Any, length: int) -> tuple[FactorSpace, NDArray[np.int64]]:
+    """Factors (n, K) that a DataFrame holds, one in each column, by the columns' names."""
+    if len(frame) != length:
+        raise HatchelError(f"data: the factors have {len(frame)} rows, the data {length} items; give a row for each")
+    for name in frame.columns:
+        if frame[name].isna().any():
+            raise HatchelError(f"data: the factor {str(name)!r} has empty cells (NaN); fill them in")
+    known = [column_factor(str(name), frame[name]) for name in frame.columns]
+    return FactorSpace(tuple(f for f, _ in known), complete=False), np.stack([c for _, c in known], axis=1)
+
+
+def column_factor(name: str, series: Any) -> tuple[Factor, NDArray[np.int64]]:
+    """The factor that a column holds, and the index of its value in every row."""
     from pandas.api import types
 
     numeric = types.is_numeric_dtype(series) and not types.is_bool_dtype(series)

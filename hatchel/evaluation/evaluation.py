@@ -91,6 +91,10 @@ class Evaluation(dict[str, Scores]):
 
         return pandas.concat({name: s.to_pandas() for name, s in self.items()}, names=["representation"])
 
+    def __repr__(self) -> str:
+        """As `hatchel evaluate` prints it; the fields of every score would fill pages."""
+        return self.table()
+
     def _repr_html_(self) -> str:
         return self.to_pandas().to_html(float_format="{:.3f}".format, na_rep="")
 
@@ -121,7 +125,14 @@ class Evaluation(dict[str, Scores]):
         head = ", ".join(f"{k}={v}" for k, v in self.settings.items() if k in ("steps", "items", "seed"))
         head = f"{head}, {self.items_in_words}"
         head = f"{head}\n{self.collapse}" if self.collapse else head
-        return "\n\n".join([head, *(f"[{name}]\n{scores.table()}" for name, scores in self.items())])
+        return "\n\n".join([head, *(f"[{name}]\n{_block(scores)}" for name, scores in self.items())])
+
+
+def _block(scores: Scores) -> str:
+    """The scores' own table, with each reason why some are missing once: without factors that is most of them."""
+    ends = tuple(f"  not measured: {reason}" for reason in scores.reasons)
+    lines = [line for line in scores.table().splitlines() if not (ends and line.endswith(ends))]
+    return "\n".join([*lines, *(f"not measured: {', '.join(of)}: {why}" for why, of in scores.reasons.items())])
 
 
 def items_in_words(settings: Mapping[str, Any]) -> str:

@@ -22,6 +22,8 @@ POINTS = 500
 ACROSS = 8
 """Columns beside each other in the small multiples of traversals."""
 
+MOVED = 0.25
+"""Of a column's range: what a dimension must move of it to be named with it."""
 NAMED = 4
 """Values of a category at most that a legend names."""
 
@@ -71,7 +73,7 @@ def reconstructions(found: Findings) -> tuple[Figure, Rows]:
             plot.locator_params(nbins=3)
             ends = (float(own.min()), float(own.max()))
             plot.plot(ends, ends, color=INK, linewidth=0.6, alpha=0.5)
-            title(plot, f"{column.name[:20]}   R² {score:.2f}", SMALL)
+            title(plot, f"{column.name[:20]}   R² {round(score, 2) + 0.0:.2f}", SMALL)  # no -0.00
         else:
             _confusion(plot, column, own, came)
             title(plot, f"{column.name[:20]}   {score:.0%} right", SMALL)
@@ -87,7 +89,7 @@ def traversals(found: Findings, rows: int = ROWS) -> tuple[Figure, Rows]:
     parts = list(blocks(run, decoded))
     moves = [float(np.ptp(y, axis=1).max() / (c.scale if c.kind_of == "gaussian" else 1)) for c, y in parts]
     chosen = np.sort(np.argsort(moves)[::-1][:ACROSS]).tolist()
-    figure = new_figure(0.75 * len(codes) + 0.4)
+    figure = new_figure(0.75 * len(codes) + 0.5)
     grid = figure.subplots(len(codes), len(chosen), squeeze=False, sharex="row", sharey="col")
     for r, d in enumerate(dimensions.order[: len(codes)].tolist()):
         shares = stops(dimensions, d)[: counts[r]]
@@ -95,15 +97,47 @@ def traversals(found: Findings, rows: int = ROWS) -> tuple[Figure, Rows]:
         for plot, number in zip(grid[r], chosen, strict=True):
             column, y = parts[number]
             lines = bare(plot).plot(z, y[r, : counts[r]], linewidth=1, color=ACCENT if column.width == 1 else None)
-            if r == 0 and 1 < column.width <= NAMED:
-                plot.legend(lines, [v[:8] for v in column.values], fontsize=5, frameon=False, handlelength=0.8)
-            plot.locator_params(nbins=2)
-            if column.kind_of != "gaussian":
-                plot.set_ylim(-0.05, 1.05)
+            named = r == 0 and 1 < column.width <= NAMED
+            for i, (line, value) in enumerate(zip(lines, column.values, strict=False) if named else ()):
+                place = 1.35 * i / column.width, 1.04  # over the plot, where no line runs through it
+                plot.text(*place, value[:6], transform=plot.transAxes, fontsize=5, color=line.get_color())
+            plot.set_xticks([])  # what the dimension runs through stands at the row's label
+            plot.locator_params(axis="y", nbins=2)
+            plot.set_ylim(*_limits(column, y))
             if r == 0:
-                title(plot, column.name[:14], SMALL)
-        grid[r][0].set_ylabel(dimensions.label(d), rotation=0, ha="right", va="center", fontsize=SMALL, color=INK)
+                plot.set_title(column.name[:14], loc="left", color=INK, fontsize=SMALL, pad=11 if named else 5)
+        way = f"{dimensions.label(d)}\n{z[0]:.1f} to {z[-1]:.1f}"
+        grid[r][0].set_ylabel(way, rotation=0, ha="right", va="center", fontsize=SMALL, color=INK, labelpad=8)
     return figure, decoded
+
+
+def columns_moved(found: Findings) -> dict[str, list[str]]:
+    """For each active dimension, the columns that it moves by a quarter of their range or more, the most moved first.
+
+    The range of a number is its standard deviation over the table, that of a probability is 1.
+    """
+    run, dimensions = found.run, found.dimensions
+    count = len(dimensions.active)
+    if not count or not run.columns:
+        return {}
+    codes, counts = traversal_codes(typical(found.probe.codes, dimensions), dimensions, count)
+    decoded = run.decode(codes.reshape(-1, codes.shape[2])).reshape(*codes.shape[:2], -1)
+    named: dict[str, list[str]] = {}
+    for r, d in enumerate(dimensions.order[:count].tolist()):
+        moves = {
+            column.name: float(np.ptp(y[r, : counts[r]], axis=0).max()) / (column.scale if column.width == 1 else 1)
+            for column, y in blocks(run, decoded)
+        }
+        named[dimensions.name(d)] = sorted((c for c in moves if moves[c] >= MOVED), key=lambda c: -moves[c])
+    return named
+
+
+def _limits(column: TableColumn, y: Rows) -> tuple[float, float]:
+    """As wide for every dimension as the column is in the table, so that a small move looks small."""
+    if column.kind_of != "gaussian":
+        return -0.05, 1.05
+    low, high = column.mean - 2 * column.scale, column.mean + 2 * column.scale
+    return min(low, float(y.min())), max(high, float(y.max()))
 
 
 def _chosen(column: TableColumn, values: Rows) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from hatchel.core.version import __version__
 from hatchel.evaluation.evaluation import items_in_words
 from hatchel.metrics._active_units import collapse
 from hatchel.metrics.score import Score
-from hatchel.report.columns import described
+from hatchel.report.columns import columns_moved, described
 from hatchel.report.dimensions import OWN_R2, OWN_SHARE, RIVAL, own_dimensions
 from hatchel.report.findings import HEADLINES, Control, Findings
 from hatchel.report.panels.panel import DrawnPanel, draw_panels
@@ -46,7 +46,7 @@ def page(found: Findings, controls: Sequence[Control] = (), panels: Sequence[Dra
             "formula": found.run.spec.formula(),
             "facts": facts(found),
             "lines": summary(found),
-            "skipped": found.skipped,
+            "skipped": by_reason(found.skipped),
             "factors": factor_lines(found),
             "controls": found.controls,
             "notes": notes(found),
@@ -122,12 +122,15 @@ RULE = (
 )
 
 
+MENTIONED = 4
+"""Dimensions, and columns of each, that the first sentence names at most."""
+
+
 def learned(found: Findings) -> str:
     """What was learned, in a sentence, and one more for each factor that a dimension follows in its own way."""
     dimensions = found.dimensions
     if dimensions.shares is None:
-        active = f"{len(dimensions.active)} of {len(dimensions.order)} dimensions say something about the input"
-        return f"{active}; which factors they stand for is not known."
+        return _unlabelled(found)
     where = own_dimensions(dimensions, found.fits)
     own = [f"{factor} ({dimensions.name(d)})" for factor, d in where.items() if d is not None]
     rest = [factor for factor, d in where.items() if d is None]
@@ -139,6 +142,25 @@ def learned(found: Findings) -> str:
     place = "factors are in one dimension each" if len(own) > 1 else "factors is in one dimension of its own"
     missing = f"; {_and(rest)} {'is' if len(rest) == 1 else 'are'} not" if rest else ""
     return " ".join([f"{count} {place}: {_and(own)}{missing}.", *why])
+
+
+def by_reason(skipped: Mapping[str, str]) -> dict[str, str]:
+    """{"MIG, SAP": "needs the factors of every row"}: what was not measured, each reason once."""
+    reasons = dict.fromkeys(skipped.values())
+    return {", ".join(name for name, why in skipped.items() if why == reason): reason for reason in reasons}
+
+
+def _unlabelled(found: Findings) -> str:
+    """The same where no factors are known: of a table, which columns each dimension moves."""
+    active, all_of = len(found.dimensions.active), len(found.dimensions.order)
+    if not active:
+        return f"Nothing was learned: none of the {all_of} dimensions says anything about the input."
+    says = f"{active} of {all_of} dimensions say{'s' * (active == 1)} something about the input"
+    does = {name: columns[:MENTIONED] for name, columns in columns_moved(found).items() if columns}
+    if not does:
+        return f"{says}; which factors {'it stands' if active == 1 else 'they stand'} for is not known."
+    words = [f"{name} moves {_and(columns)}" for name, columns in list(does.items())[:MENTIONED]]
+    return f"{says}: {'; '.join(words)}{'; …' if len(does) > MENTIONED else '.'}"
 
 
 def _and(words: Sequence[str]) -> str:

@@ -41,8 +41,9 @@ class Callback:
 HOOKS = tuple(name for name in vars(Callback) if name.startswith("on_"))
 
 
-def checked(callbacks: Sequence[object]) -> Sequence[object]:
-    """The same, or a HatchelError that names what is no callback."""
+def checked(callbacks: Sequence[object] | object) -> Sequence[object]:
+    """The same, one as a list of one, or a HatchelError that names what is no callback."""
+    callbacks = callbacks if isinstance(callbacks, Sequence) else (callbacks,)
     for i, callback in enumerate(callbacks):
         if isinstance(callback, type) or not any(callable(getattr(callback, hook, None)) for hook in HOOKS):
             raise HatchelError(

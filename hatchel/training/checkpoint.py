@@ -178,7 +178,7 @@ def restore(
     if problems:
         print(f"hatchel: {'; '.join(problems)}; the training starts over", file=sys.stderr)
         return 0
-    raise HatchelError(f"{folder}: has no checkpoint yet; train it with `hatchel train` (add --force to start over)")
+    raise HatchelError(f"{folder}: has no checkpoint yet; train it with: hatchel train {folder} --resume")
 
 
 def intact(place: Path) -> bool:

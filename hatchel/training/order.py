@@ -28,7 +28,9 @@ class Order:
 
     def __init__(self, items: Tensor, batch_size: int, seed: int, stream: str = "order") -> None:
         if len(items) < batch_size:
-            raise HatchelError(f"batch_size: {batch_size} is more than the {len(items)} items to train on; lower it")
+            raise HatchelError(
+                f"batch_size: {batch_size} is more than the {len(items)} items to train on; set batch_size={len(items)}"
+            )
         if batch_size % world():
             raise HatchelError(f"batch_size: {batch_size} does not divide by {world()} processes")
         self.items = items

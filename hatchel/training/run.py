@@ -21,7 +21,7 @@ from hatchel.core.spec import from_dict, updated
 from hatchel.core.streams import generator
 from hatchel.data.array import as_numbers
 from hatchel.data.dataset import Dataset
-from hatchel.data.held import Memory, dataset_of
+from hatchel.data.held import Memory, dataset_like, dataset_of
 from hatchel.data.source import Source
 from hatchel.data.table import TableColumn, encoded_rows, rescaled
 from hatchel.latents.likelihoods import Columns
@@ -35,6 +35,8 @@ from hatchel.training.spec import RunSpec
 
 CHUNK = 512
 """Items encoded or decoded at once."""
+TOO_BRIGHT = 2.0
+"""A float that no image in [0, 1] has, nor what a decoder makes of one."""
 
 Floats = NDArray[np.float32]
 
@@ -66,7 +68,7 @@ class TrainedRun:
         if isinstance(data, str | Path):
             data = run.spec.data.moved(data)
         if data is not None:
-            run._data = run._checked(data.load() if isinstance(data, Source) else dataset_of(data))
+            run._data = run._checked(data.load() if isinstance(data, Source) else dataset_like(data, run.shape))
         return run
 
     @property
@@ -137,6 +139,8 @@ class TrainedRun:
     def sample(self, n: int, seed: int = 0, level: int = 0) -> tuple[Floats, Floats]:
         """n codes z ~ p(z), (n, D), and the mean image or row of each, as `decode` gives them."""
         self._check_level(level)
+        if n < 1:
+            raise HatchelError(f"n: must be at least 1, got {n}")
         with torch.inference_mode():
             z, x = self.model.generate(n, generator(seed, "prior"), self.steps, level)
         return z.cpu().numpy(), self._in_data_units(x)
@@ -187,7 +191,12 @@ class TrainedRun:
         for start in range(0, len(x), CHUNK):
             part = torch.from_numpy(np.array(x[start : start + CHUNK])).to(self._device)
             if part.ndim == 4:
-                part = part.float() / 255 if part.dtype == torch.uint8 else part.float()
+                whole = not part.is_floating_point() and part.dtype != torch.bool  # bytes, in whatever type
+                part = part.float() / 255 if whole else part.float()
+                if part.max() > TOO_BRIGHT:  # what a decoder gives back may leave [0, 1] a little
+                    raise HatchelError(
+                        f"images: floats are in [0, 1], these go up to {float(part.max()):g}; give x / 255, or bytes"
+                    )
                 yield part.permute(0, 3, 1, 2)  # channels stay last in memory
             else:
                 centre, scale = self._units
@@ -326,9 +335,12 @@ def _train(
 
 def announcement(spec: RunSpec, data: Dataset, model: Model) -> str:
     """What is about to be trained on what, so that nobody wonders which network was chosen."""
-    channels, *size = data.shape
-    what = f"images of {size[0]}x{size[1]}, {channels} channel{'s' * (channels > 1)}"
-    what = what if size else f"rows of {len(data.columns) or channels} columns"
+    if len(data.shape) == 3:
+        channels, height, width = data.shape
+        what = f"images of {height}x{width}, {channels} channel{'s' * (channels > 1)}"
+    else:
+        count = len(data.columns) or data.shape[0]
+        what = f"rows of {count} column{'s' * (count > 1)}"
     nets = " and ".join(part.kind for part in (spec.encoder, spec.decoder) if part)
     numbers = sum(p.numel() for p in model.parameters())
     return f"{len(data):,} {what}; {nets}, {numbers:,} parameters, {spec.latent.width} latents"

@@ -123,6 +123,23 @@ def test_a_run_shows_itself(tmp_path: Path) -> None:
     np.testing.assert_array_equal(both[1], np.rint(run.reconstruct(both[0]) * 255))
 
 
+def test_what_is_trained_is_announced_for_tables_and_images(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few = {**FEW, "progress": True, "latent__dim": 3, "steps": 1, "data__channels": "last"}
+    images = np.random.default_rng(0).integers(0, 256, (20, 3, 4, 3), dtype=np.uint8)
+    run = hatchel.train("vae", data=images, out=tmp_path / "images", encoder="mlp", decoder="mlp_decoder", **few)
+    numbers = sum(p.numel() for p in run.model.parameters())
+    said = f"vae on array: 20 images of 3x4, 3 channels; mlp and mlp_decoder, {numbers:,} parameters, 3 latents"
+    assert said in capsys.readouterr().err.splitlines()
+    # What had to be asked is known from the run's shape when it is loaded.
+    assert hatchel.load(tmp_path / "images", data=images).data.shape == (3, 3, 4)
+    del few["data__channels"]
+    for columns in (1, 2):
+        table = pd.DataFrame(np.random.default_rng(0).normal(size=(20, columns)))
+        hatchel.train("vae", data=table, out=tmp_path / str(columns), **few)
+        said = f"vae on table: 20 rows of {columns} column{'s' * (columns > 1)}; mlp and mlp_decoder, "
+        assert any(line.startswith(said) for line in capsys.readouterr().err.splitlines())
+
+
 def test_a_table_shows_its_columns(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
@@ -155,3 +172,48 @@ def test_a_collapsed_model_is_announced(tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().err.splitlines()[-1] == said
     hatchel.evaluate(tmp_path, "mig", bootstrap=0)
     assert capsys.readouterr().err.splitlines()[-1] == said
+
+
+def test_epochs_are_passes_over_the_items_to_train_on(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    few = {"batch_size": 16, "progress": False, "latent__dim": 2}
+    assert hatchel.train("vae", data=rows, epochs=3, out=tmp_path / "a", **few).steps == 6  # two batches in 40 items
+    assert hatchel.train("vae", data=rows, epochs=3, test_share=0.5, out=tmp_path / "b", **few).steps == 3
+    with pytest.raises(HatchelError, match=r"^epochs: steps=\.\.\. says the same; leave one of them out$"):
+        hatchel.train("vae", data=rows, epochs=3, steps=3)
+    with pytest.raises(HatchelError, match=r"^epochs: must be above 0, got 0$"):
+        hatchel.train("vae", data=rows, epochs=0)
+    with pytest.raises(
+        HatchelError, match=r"^batch_size: 64 is more than the 40 items to train on; set batch_size=40$"
+    ):
+        hatchel.train("vae", data=rows, steps=1, out=tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+
+
+class Counting:
+    """One callback by itself, without a list around it."""
+
+    steps: int = 0
+
+    def on_step(self, *_: object) -> None:
+        self.steps += 1
+
+
+def test_what_a_run_is_given_is_checked(tmp_path: Path) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (20, 8, 8, 1), dtype=np.uint8)
+    told = Counting()
+    nets = {"encoder": "mlp", "decoder": "mlp_decoder"}
+    run = hatchel.train("vae", data=images, out=tmp_path, callbacks=told, latent__dim=3, **nets, **FEW)
+    assert told.steps == 2  # of 4 steps, every second is logged
+    for same in (images.astype(np.int64), images / 255, torch.from_numpy(images)):
+        np.testing.assert_allclose(run.encode(same), run.encode(images), atol=1e-5)
+    with pytest.raises(
+        HatchelError, match=r"^images: floats are in \[0, 1\], these go up to 25\d; give x / 255, or bytes$"
+    ):
+        run.encode(images * 1.0)
+    with pytest.raises(HatchelError, match=r"^n: must be at least 1, got 0$"):
+        run.sample(0)
+    with pytest.raises(HatchelError, match=r"^rows: must be at least 1, got 0$"):
+        run.traverse(0)
+    found = run.evaluate("active_units", bootstrap=0)
+    assert repr(found) == found.table()

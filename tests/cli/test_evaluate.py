@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -106,3 +107,18 @@ def test_a_collapsed_model_is_announced_everywhere(tmp_path: Path) -> None:
     assert f"**{said}.**" in card(run)
     assert "Not measured: clustering: needs a discrete latent" in card(run)
     assert said in page(analyse(run, bootstrap=0))
+
+
+def test_why_a_score_is_missing_is_said_once_for_all_that_lack_the_same(tmp_path: Path) -> None:
+    """Without factors that is most of the metrics: a line each would hide the scores that there are."""
+    run = train(
+        resolve("vae", "xy_squares").with_fields(steps=1, batch_size=8, latent=Diagonal(2)),
+        data=np.random.default_rng(0).normal(size=(20, 3)), out=tmp_path / "run", progress=False,
+    )  # fmt: skip
+    lines = evaluate_run(run, "mig,active_units,sap,rmig", bootstrap=0).table().splitlines()
+    assert [line for line in lines if "not measured" in line] == [
+        "not measured: mig, sap, rmig: needs the factors of every row",
+        "not measured: mig, sap: needs the factors of every row",
+        "not measured: rmig: needs the factors of every row and the standard deviations of q(z|x)",
+    ]
+    assert sum(line.startswith("active_units") for line in lines) == 2

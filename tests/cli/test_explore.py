@@ -67,7 +67,7 @@ def test_what_is_not_a_run(app: typer.Typer, tmp_path: Path, folder: Path) -> No
     (place / "config.json").write_text(json.dumps(config | {"format": 99}))
     assert "newer Hatchel" in refused(str(place))
     (place / "config.json").write_text(json.dumps(config))
-    assert "has no checkpoint yet" in refused(str(place))
+    assert f"has no checkpoint yet; train it with: hatchel train {place} --resume" in refused(str(place))
     (place / "config.json").write_text(json.dumps(config)[:200])
     assert "is not JSON" in refused(str(place))
     assert "--static" in refused(str(folder), "--runtime", str(tmp_path))

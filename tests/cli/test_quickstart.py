@@ -30,6 +30,12 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Quickstart:
     return start(tmp_path_factory.mktemp("quickstart") / "out")
 
 
+@pytest.fixture
+def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Model and control one after the other in this process, as where there is one core; `done` has two processes."""
+    monkeypatch.setattr(module.os, "cpu_count", lambda: 1)
+
+
 def test_what_it_leaves_behind(done: Quickstart) -> None:
     out = done.report.parent
     assert done.report == out / "report.html"
@@ -63,6 +69,7 @@ def test_the_untrained_control_has_the_weights_training_started_from(done: Quick
         assert torch.allclose(start_weights[name], weight, atol=1e-9), name
 
 
+@pytest.mark.usefixtures("one_core")
 def test_a_second_time_only_reports(done: Quickstart, tmp_path: Path) -> None:
     out = tmp_path / "copy"
     shutil.copytree(done.report.parent, out)
@@ -74,6 +81,7 @@ def test_a_second_time_only_reports(done: Quickstart, tmp_path: Path) -> None:
     assert again.report.is_file()
 
 
+@pytest.mark.usefixtures("one_core")
 def test_it_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     train(SPEC.with_fields(steps=10), out=tmp_path / "out", progress=False)
     lines: list[str] = []
@@ -83,6 +91,7 @@ def test_it_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     assert lines[0].startswith(f"1/3  {SPEC.name}: 20 steps")
 
 
+@pytest.mark.usefixtures("one_core")
 def test_a_stop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_: object, **__: object) -> TrainedRun:
         raise Stopped("stopped at step 7, saved; go on with: hatchel train x --resume")

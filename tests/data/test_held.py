@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 import torch
 from PIL import Image
+from scipy import sparse
 from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset
 
 from hatchel.core.errors import HatchelError
 from hatchel.data import array, from_array, from_frame, held
-from hatchel.data.held import dataset_of
+from hatchel.data.held import dataset_like, dataset_of
 
 RNG = np.random.default_rng(0)
 BYTES = RNG.integers(0, 256, (12, 8, 10, 3), dtype=np.uint8)
@@ -88,7 +89,7 @@ def test_paths_and_pictures_of_several_sizes(tmp_path: Path) -> None:
 
 def test_where_the_channels_are_is_asked_where_the_shape_does_not_say() -> None:
     both = RNG.integers(0, 256, (5, 3, 9, 3), dtype=np.uint8)
-    with pytest.raises(HatchelError, match=r"channels second or last\? Set channels=\"first\" or \"last\""):
+    with pytest.raises(HatchelError, match=r"channels second or last\? Set data__channels=\"first\" or \"last\""):
         dataset_of(both)
     assert from_array(both, channels="first").shape == (3, 9, 3)
     assert from_array(both, channels="last").shape == (3, 3, 9)
@@ -113,6 +114,69 @@ def test_what_is_large_is_converted_batch_by_batch(tmp_path: Path, monkeypatch: 
     np.testing.assert_allclose([c.scale for c in large.columns], rows.std(0), rtol=1e-6)
 
 
+def test_how_to_read_it_is_said_in_the_same_call() -> None:
+    both = RNG.integers(0, 256, (5, 3, 9, 3), dtype=np.uint8)
+    for data in (both, list(both)):
+        found = dataset_of(data, {"channels": "first"})
+        np.testing.assert_array_equal(found.images(range(5)), both.transpose(0, 2, 3, 1))
+    assert dataset_of(pictures(), {"size": 4}).shape == (3, 4, 4)
+    halves = Image.fromarray(np.repeat(np.array([[0, 255]], np.uint8), 8, axis=0).repeat(4, axis=1))
+    np.testing.assert_array_equal(dataset_of([halves], {"size": 8}).images([0])[0, :, :, 0], np.asarray(halves))
+    assert len(dataset_of(pd.DataFrame({"a": [1, np.nan, 3.0]}), {"missing": "drop"})) == 2
+
+
+def test_a_model_s_shape_answers_what_was_asked_when_it_was_trained() -> None:
+    both = RNG.integers(0, 256, (5, 3, 9, 3), dtype=np.uint8)
+    assert dataset_like(both, (3, 9, 3)).shape == (3, 9, 3)
+    assert dataset_like((both, np.arange(5)), (3, 3, 9)).shape == (3, 3, 9)
+    assert dataset_like(pictures(), (3, 6, 6)).shape == (3, 6, 6)
+    assert dataset_like(pictures(), (3, 8, 10)).shape == (3, 8, 10)
+
+
+@pytest.mark.parametrize(
+    "data, options, message",
+    [
+        (BYTES, {"size": 4}, r"^data\.size: an array has data__channels only; leave it out$"),
+        (BYTES, {"channels": "middle"}, r'^data\.channels: must be "first" or "last", got \'middle\'$'),
+        (
+            pictures(),
+            {"size": 0},
+            r"^data\.size: must be a whole number of pixels from 1, such as data__size=32; got 0$",
+        ),
+        (pictures(), {"colour": False}, r"^data\.colour: a list of pictures has data__channels and data__size only;"),
+        (from_array(BYTES), {"size": 4}, r"^data\.size: a data set that is already made has no options; leave it out$"),
+        (pd.DataFrame({"a": [1.0, 2]}), {"drop": "a"}, "unknown field of Table 'drop'"),
+    ],
+)
+def test_an_option_that_nothing_reads_is_refused(data: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(HatchelError, match=message):
+        dataset_of(data, options)
+
+
+def test_factors_in_a_frame_keep_their_names_and_values() -> None:
+    known = pd.DataFrame({"colour": ["red", "blue", "red"] * 4, "angle": [0.0, 1.5, 3.0] * 4})
+    found = dataset_of((BYTES, known))
+    assert found.space is not None
+    assert [(f.name, f.values, f.kind) for f in found.space.factors] == [
+        ("colour", ("blue", "red"), "discrete"),
+        ("angle", (0.0, 1.5, 3.0), "continuous"),
+    ]
+    np.testing.assert_array_equal(found.factors(range(3)), [[1, 0], [0, 1], [1, 2]])
+    np.testing.assert_array_equal(
+        dataset_of((BYTES, known["colour"])).factors(range(12)), found.factors(range(12))[:, :1]
+    )
+    with pytest.raises(HatchelError, match="the factors have 11 rows, the data 12 items; give a row for each"):
+        dataset_of((BYTES, known[1:]))
+    known.loc[3, "angle"] = np.nan
+    with pytest.raises(HatchelError, match=r"the factor 'angle' has empty cells \(NaN\); fill them in"):
+        dataset_of((BYTES, known))
+
+
+def test_a_sparse_matrix_is_rows() -> None:
+    rows = sparse.random(20, 4, density=0.5, format="csr", random_state=0)
+    np.testing.assert_array_equal(dataset_of(rows).items(range(20)), from_array(rows.toarray()).items(range(20)))
+
+
 @pytest.mark.parametrize(
     "data, message",
     [
@@ -120,6 +184,11 @@ def test_what_is_large_is_converted_batch_by_batch(tmp_path: Path, monkeypatch: 
         (BYTES * 1.0, r"values from 0 to 255; scale them to \[0, 1\]: give x / 255"),
         (BYTES / 127.5 - 1, r"give \(x \+ 1\) / 2"),
         ({"a": 1}, "cannot train on a dict; give an array"),
+        (3, "cannot train on an int; give an array"),
+        (
+            pd.DataFrame({"day": pd.date_range("2020", periods=9)}),
+            r"'day' holds dates .* or leave it out with data=hatc",
+        ),
         (3.5, "cannot train on a float; give an array"),
         ([], "data: has no items"),
         ((BYTES, LABELS[:5]), r"factors has the shape \(5,\); factors are \(12,\) or \(12, K\)"),

@@ -77,7 +77,7 @@ def test_unreadable_pictures_are_named_or_skipped(photos: Path, damage: str, cac
     path.write_bytes(path.read_bytes()[:200] if damage == "truncated" else b"not a picture")
     with pytest.raises(HatchelError, match=r"cats.1.png cannot be read as an image.*unreadable=skip"):
         load(photos, size=8, cache=cache).images(range(6))
-    with pytest.warns(UserWarning, match=r"left out 1 unreadable images: cats.1.png"):
+    with pytest.warns(UserWarning, match=r"left out 1 unreadable image: cats.1.png"):
         ds = load(photos, size=8, cache=cache, unreadable="skip")
     assert len(ds) == 5
     assert ds.factors(range(5)).tolist() == [[0], [0], [1], [1], [1]]

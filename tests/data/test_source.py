@@ -51,7 +51,7 @@ def test_where_a_thing_is_kept_is_not_its_identity() -> None:
 def test_mistakes_are_named(tmp_path: Path) -> None:
     with pytest.raises(HatchelError, match=r"unknown dataset 'dsprite'. Did you mean 'dsprites'.*a path must exist"):
         load("dsprite")
-    with pytest.raises(HatchelError, match=r"^data: unknown dataset './nowhere'.*a path must exist"):
+    with pytest.raises(HatchelError, match=r"^data: there is no file or folder \./nowhere \(seen from /.*\); correct"):
         from_dict(Holder, {"data": "./nowhere"})
     (tmp_path / "a.xyz").write_text("")
     with pytest.raises(HatchelError, match="this kind of file"):

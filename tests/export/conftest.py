@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,18 @@ def _quiet() -> Iterator[None]:
     logging.disable(logging.INFO)
     yield
     logging.disable(logging.NOTSET)
+
+
+@pytest.fixture(autouse=True, scope="package")
+def _one_registry() -> Iterator[None]:
+    """torch's exporter parses the source of all its 500 operators at every export: nearly half of the time."""
+    pytest.importorskip("onnxscript")
+    from torch.onnx._internal.exporter._registration import ONNXRegistry
+
+    whole = ONNXRegistry.from_torchlib
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ONNXRegistry, "from_torchlib", staticmethod(functools.cache(whole)))
+        yield
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +16,22 @@ from PIL import Image
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import to_dict
+from hatchel.data.table import TableColumn
 from hatchel.metrics.score import Score
+from hatchel.report.columns import columns_moved, traversals
 from hatchel.report.dimensions import Curve, Dimensions, Fit
 from hatchel.report.findings import Control, Findings, analyse
-from hatchel.report.page import NumberText, factor_lines, learned, page, training_seconds, write_report
+from hatchel.report.page import (
+    NumberText,
+    by_reason,
+    factor_lines,
+    learned,
+    page,
+    training_seconds,
+    write_report,
+)
 from hatchel.report.panels.panel import draw_panels
+from hatchel.report.pictures import typical
 from hatchel.training.run import TrainedRun
 from tests.report.links import outside
 
@@ -150,9 +162,48 @@ def test_images_without_factors(unknown: Callable[[tuple[int, ...]], TrainedRun]
     text = page(analyse(unknown((16, 16, 3)), bootstrap=0))
     assert ids(text) == {"summary", "run", "measures", "information", "pair-plots", "reconstructions", "traversals",
                          "prior-samples", "configuration"}  # fmt: skip
-    assert "dimensions say something about the input; which factors they stand for is not known." in text
-    assert "MIG: not measured" in text
+    assert re.search(r"Nothing was learned: none of the \d+ dimensions says anything about the input\.", text)
+    assert "MIG, SAP, DCI disentanglement, FactorVAE score: not measured (needs the factors of every row)." in text
     assert "No intervals were computed" in text
+
+
+TABLE = (
+    TableColumn("size", "gaussian", mean=50, scale=10),
+    TableColumn("warm", "bernoulli", values=("False", "True")),
+    TableColumn("colour", "categorical", 2, values=("red", "blue")),
+)
+
+
+def decoded(codes: np.ndarray) -> np.ndarray:
+    """size follows z0; colour follows z1, and size a little; warm follows nothing."""
+    red = 1 / (1 + np.exp(-4 * codes[:, 1]))
+    return np.stack([50 + 8 * codes[:, 0] + codes[:, 1], np.full(len(codes), 0.3), red, 1 - red], axis=1)
+
+
+def test_of_a_table_the_sentence_names_the_columns_that_each_dimension_moves() -> None:
+    dims = Dimensions(np.array([1, 0.5, 0]), -np.ones(3), np.ones(3), None, ())
+    probe = SimpleNamespace(codes=np.random.default_rng(0).uniform(-1, 1, (50, 3)))
+    run = SimpleNamespace(columns=TABLE, decode=decoded)
+    found: Any = SimpleNamespace(dimensions=dims, probe=probe, run=run, fits=[])
+    # z1 moves size by 2 of 10: less than the quarter that is named.
+    assert columns_moved(found) == {"z0": ["size"], "z1": ["colour"]}
+    assert learned(found) == "2 of 3 dimensions say something about the input: z0 moves size; z1 moves colour."
+    figure, values = traversals(found, 2)
+    np.testing.assert_allclose(values[0, :, 0], 50 + np.linspace(-8, 8, 11) + typical(probe.codes, dims)[1], rtol=1e-5)
+    # As high as the column varies in the table, 50 +- 2 * 10, however little a dimension moves it.
+    assert [axes.get_ylim() for axes in figure.axes] == [(30, 70), (-0.05, 1.05), (-0.05, 1.05)] * 2
+    assert [text.get_text() for axes in figure.axes for text in axes.texts] == ["red", "blue"]
+    one = dataclasses.replace(dims, information=np.array([1.0, 0, 0]))
+    found = SimpleNamespace(dimensions=one, probe=probe, run=run, fits=[])
+    assert learned(found) == "1 of 3 dimensions says something about the input: z0 moves size."
+    found.run.columns = ()
+    assert learned(found).endswith("says something about the input; which factors it stands for is not known.")
+    found.dimensions = dataclasses.replace(dims, information=np.zeros(3))
+    assert learned(found) == "Nothing was learned: none of the 3 dimensions says anything about the input."
+
+
+def test_a_reason_is_given_once() -> None:
+    assert by_reason({"MIG": "a", "SAP": "b", "DCI": "a"}) == {"MIG, DCI": "a", "SAP": "b"}
 
 
 def test_the_rows_of_a_table(unknown: Callable[[tuple[int, ...]], TrainedRun]) -> None:

@@ -68,6 +68,7 @@ def reconstructions(found: Findings) -> Drawing | None:
 @panel("Traversals", place=1, wide=True)
 def traversals(found: Findings) -> Drawing | None:
     """A row of images for each dimension, the most informative first; of a table, small plots of its columns."""
+    rows = min(ROWS, len(found.dimensions.active) or ROWS, len(found.dimensions.order))
     if not found.pictured:
         if not found.run.columns:
             return None
@@ -76,9 +77,10 @@ def traversals(found: Findings) -> Drawing | None:
             "the most informative first. Each plot is a column of the table, those that move most: its mean, or the "
             "probability of each value."
         )
-        return Drawing({"traversals": columns.traversals(found)[0]}, caption)
-    active = len(found.dimensions.active)
-    images, counts = traversed(found.run, found, min(ROWS, active or ROWS))
+        if hidden := len(found.dimensions.order) - rows:
+            caption += f" Not shown: {hidden} that say{'s' * (hidden == 1)} less."
+        return Drawing({"traversals": columns.traversals(found, rows)[0]}, caption)
+    images, counts = traversed(found.run, found, rows)
     strips = [
         strip(found.dimensions, d, pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]])))
         for row, d in enumerate(found.dimensions.order[: len(images)].tolist())
@@ -105,7 +107,7 @@ def strip(dimensions: Dimensions, d: int, uri: str) -> Markup:
     return STRIP.format(
         name=dimensions.name(d),
         factor=Markup(" <span>{}</span>").format(factor) if factor else "",
-        detail=f"I = {dimensions.information[d]:.2f}, {way}",
+        detail=f"I = {round(float(dimensions.information[d]), 2) + 0.0:.2f}, {way}",
         uri=uri,
         way=way,
     )
