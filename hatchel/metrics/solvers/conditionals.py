@@ -1,6 +1,6 @@
 """Mixture densities of each dimension given those before it, with the gradient written out.
 
-A step of these small networks takes a sixth of the time that it takes under autograd: batches come last in every
+A step of these small networks takes less than half the time that it takes under autograd: batches come last in every
 array, so that sums over mixture components run along whole rows, and all weights are in one vector, so that the
 optimiser's step is one call.
 """
