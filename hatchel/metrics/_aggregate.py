@@ -72,6 +72,8 @@ class Aggregate:
 
 TILE = 2**21
 """Elements of the largest intermediate."""
+ROWS = 2**16
+"""Of which draws are made at a time."""
 
 
 def log_marginals(mean: Float, std: Float, z: Float) -> Float:
@@ -169,7 +171,10 @@ def _drawn(probe: Probe, rows: NDArray[np.int64], rng: np.random.Generator) -> t
     noise = rng.standard_normal((len(rows), probe.dims))
     if probe.noise is not None:
         noise = noise @ np.linalg.cholesky(probe.noise).T
-    return probe.codes[rows] + probe.std[rows] * noise, noise
+    drawn = probe.std[rows]
+    drawn *= noise
+    drawn += probe.codes[rows]
+    return drawn, noise
 
 
 class ELBOTerms(Metric):
@@ -248,7 +253,8 @@ class InformationIsolation(Metric):
             from hatchel.metrics.solvers.density import total_correlation  # imports torch, slow
 
             subset, more = learnable(self.kind, probe, subset)
-            found = total_correlation(_drawn(probe, np.arange(probe.n), rng)[0][:, subset], rng)
+            blocks = np.split(np.arange(probe.n), range(ROWS, probe.n, ROWS))  # a million rows take no more memory
+            found = total_correlation(np.concatenate([_drawn(probe, b, rng)[0][:, subset] for b in blocks]), rng)
             if self.by == "density" or found.value > marginal - own:  # two lower bounds: the larger is nearer
                 marginal, (low, high), notes = found.value, found.ends, more
         within = None if probe.noise is None else probe.noise[np.ix_(subset, subset)]

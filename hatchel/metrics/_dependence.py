@@ -101,7 +101,7 @@ class TotalCorrelation(Metric):
         from hatchel.metrics.solvers.density import total_correlation  # imports torch, slow
 
         index, notes = learnable(self.kind, probe, dimensions(self.kind, probe, self.subset))
-        codes = probe.codes[:, index]
+        codes = probe.codes if index == list(range(probe.dims)) else probe.codes[:, index]
         found = total_correlation(codes, rng)
         gaussian, singular = gaussian_total_correlation(_covariance(codes))
         parts = {

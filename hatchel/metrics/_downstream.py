@@ -45,9 +45,10 @@ class Downstream(Metric):
         count = len(probe.train)
         wanted = self.labels if self.share is None else max(1, round(self.share * count))
         rows = rng.permutation(probe.train)[: wanted or count]
-        codes = standardised(probe.codes, probe.codes[rows])
+        known = probe.codes[rows]
+        codes, test = standardised(known), standardised(probe.codes[probe.test], known)
         labels = [probe.classes[rows, k] for k in probe.varying]
-        guesses = self._guesses(codes[rows], labels, codes[probe.test], rng)
+        guesses = self._guesses(codes, labels, test, rng)
         right = [(g == probe.classes[probe.test, k]).mean() for k, g in zip(probe.varying, guesses, strict=True)]
         parts = probe.by_factor(right)
         notes = [f"{len(rows)} labels, {len(probe.test)} test rows"]

@@ -102,8 +102,9 @@ class FactorVAEScore(Metric):
         notes = [f"left out under {self.prune} {self.threshold}: {', '.join(pruned)}"] if pruned else []
         if not len(active):
             return self.result(probe, 0.0, parts={"train": 0.0, "active": 0}, notes=notes)
-        codes = probe.codes[:, active]
-        columns = np.ascontiguousarray(((codes - codes.mean(axis=0)) / codes.std(axis=0, ddof=1)).T)  # (A, n)
+        codes = probe.codes if len(active) == probe.dims else probe.codes[:, active]
+        mean, spread = codes.mean(axis=0), codes.std(axis=0, ddof=1)
+        columns = np.stack([(c - m) / s for c, m, s in zip(codes.T, mean, spread, strict=True)])  # (A, n)
         train, test = (self._votes(probe, columns, count, rng) for count in self.votes)  # (A, K) each
         best = train.argmax(axis=1)
         value = test[np.arange(len(best)), best].sum() / test.sum()
@@ -159,14 +160,16 @@ class IRS(Metric):
     "Values of a factor with more than so many are held fixed in groups, equal-width bins, as the reference does."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        reach = np.abs(probe.codes - probe.codes.mean(axis=0)).max(axis=0)
+        mean = probe.codes.mean(axis=0)
+        reach = np.maximum(probe.codes.max(axis=0) - mean, mean - probe.codes.min(axis=0))
         alive = np.setdiff1d(np.arange(probe.dims), probe.dead)
         matrix = np.full((probe.dims, len(probe.names)), np.nan)
         if not len(alive):
             return self.result(probe, 0.0, matrix=matrix)
         for k in probe.varying:
             labels = discretise(probe.classes[:, k : k + 1].astype(np.float64), self.bins)[:, 0]
-            deviation = self._deviation(probe.codes[:, alive], SameValue(labels))
+            codes = probe.codes if len(alive) == probe.dims else probe.codes[:, alive]
+            deviation = self._deviation(codes, SameValue(labels))
             # Around a value's own mean, rows may lie further out than all rows do around theirs.
             matrix[alive, k] = np.maximum(0.0, 1 - deviation / reach[alive])
         scores = matrix[np.ix_(alive, probe.varying)].max(axis=1)
@@ -175,9 +178,13 @@ class IRS(Metric):
 
     def _deviation(self, codes: Float, index: SameValue) -> Float:
         """The mean over the factor's values of the quantile of |z - mean| among the rows with that value."""
-        groups = np.split(codes[index.order], index.starts[1:])
-        groups = [g for g in groups if len(g)]
-        return np.mean([_quantile(np.abs(g - g.mean(axis=0)), self.quantile) for g in groups], axis=0)
+        found: list[Float] = []
+        for rows in np.split(index.order, index.starts[1:]):
+            if len(rows):
+                group = codes[rows]
+                group -= group.mean(axis=0)
+                found.append(_quantile(np.abs(group, out=group), self.quantile))
+        return np.mean(found, axis=0)
 
 
 def _quantile(values: Float, q: float) -> Float:
@@ -194,10 +201,11 @@ class SameValue:
     def __init__(self, labels: Labels) -> None:
         counts = np.bincount(labels)
         starts = np.cumsum(counts) - counts
-        self.order = np.argsort(labels, kind="stable")
+        kind = np.int32 if len(labels) < 2**31 else np.int64
+        self.order = np.argsort(labels, kind="stable").astype(kind)
         self.starts = starts
-        self._first = starts[labels]  # (n,) of every row: where the rows with its value start in `order`
-        self._count = counts[labels].astype(np.float64)  # (n,) and how many there are
+        self._labels = labels
+        self._count = counts.astype(np.float64)
 
     @classmethod
     def of(cls, probe: Probe, factor: int) -> SameValue:
@@ -209,10 +217,11 @@ class SameValue:
         shape = like.shape if size is None else (*like.shape, size)
         like = like if size is None else like[..., None]
         offset = rng.random(shape)
-        offset *= self._count.take(like)
+        value = self._labels.take(like)
+        offset *= self._count.take(value)
         places = offset.astype(np.int64)
-        places += self._first.take(like)
-        return self.order.take(places)
+        places += self.starts.take(value)
+        return self.order.take(places).astype(np.int64)
 
 
 def fixed_factors(probe: Probe, votes: int, rng: np.random.Generator) -> list[tuple[int, int]]:

@@ -74,8 +74,8 @@ class Explicitness(Metric):
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         fitted = probe.codes[probe.train]
-        codes = standardised(probe.codes, fitted)[:, fitted.std(axis=0) > 0]
-        train, test = codes[probe.train], codes[probe.test]
+        alive = fitted.std(axis=0) > 0
+        train, test = (standardised(rows, fitted)[:, alive] for rows in (fitted, probe.codes[probe.test]))
         parts: dict[str, float] = {}
         for k in probe.varying:
             seen, labels = np.unique(probe.classes[probe.train, k], return_inverse=True)

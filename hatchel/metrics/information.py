@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hatchel.metrics.inputs import Float, Labels
 
 
-def discretise(values: Float, bins: int = 20) -> Labels:
+def discretise(values: Float, bins: int = 20, kind: type[np.integer[Any]] = np.int64) -> NDArray[Any]:
     """Bin number 0..bins-1 of every value: equal-width bins between each column's minimum and maximum.
 
     The same as `np.digitize(x, np.histogram(x, bins)[1][:-1]) - 1`, the field's reference. A constant column is all
@@ -20,16 +20,16 @@ def discretise(values: Float, bins: int = 20) -> Labels:
     >>> discretise(np.array([[0.0], [0.4], [0.5], [1.0]]), bins=2).ravel()
     array([0, 0, 1, 1])
     """
-    columns = np.ascontiguousarray(values.T)  # (D, n): everything below runs along one dimension's values
-    low, high = columns.min(axis=1), columns.max(axis=1)
-    result = np.zeros(columns.shape, dtype=np.int64)
+    low, high = values.min(axis=0), values.max(axis=0)
+    result = np.zeros(values.shape[::-1], dtype=kind)  # (D, n): everything below runs along one dimension's values
     for d in np.flatnonzero(low < high):
+        column = np.ascontiguousarray(values[:, d])
         edges = np.linspace(low[d], high[d], bins + 1)
-        guess = ((columns[d] - low[d]) * (bins / (high[d] - low[d]))).astype(np.int64)
+        guess = ((column - low[d]) * (bins / (high[d] - low[d]))).astype(np.int64)
         np.minimum(guess, bins - 1, out=guess)
         # The product rounds otherwise than the edges do: a value next to an edge may be one bin off.
-        guess -= columns[d] < edges[guess]
-        guess += columns[d] >= np.append(edges[1:-1], np.inf)[guess]
+        guess -= column < edges[guess]
+        guess += column >= np.append(edges[1:-1], np.inf)[guess]
         result[d] = guess
     return result.T
 
@@ -68,24 +68,34 @@ def _count_log(largest: int) -> Float:
     return counts * np.log(np.maximum(counts, 1.0))
 
 
-def entropies(labels: Labels) -> Float:
+def entropies(labels: NDArray[Any]) -> Float:
     """(n, K) -> (K,): H of every column of class numbers."""
     return np.array([entropy(np.bincount(labels[:, k])) for k in range(labels.shape[1])])
 
 
-def contingency(left: Labels, right: Labels) -> Labels:
+BLOCK = 2**20
+"""Pairs counted at a time: a million rows take no more memory than a hundred thousand."""
+
+
+def contingency(left: NDArray[Any], right: Labels) -> Labels:
     """How often each pair of values occurs, for every column of `left` with one column of `right`.
 
     (n, D), (n,) -> (D, values of left, values of right)
     """
     dims, rows, columns = left.shape[1], int(left.max()) + 1, int(right.max()) + 1
-    cells = left.T * columns
-    cells += right
-    cells += np.arange(dims)[:, None] * (rows * columns)
-    return np.bincount(cells.reshape(-1), minlength=dims * rows * columns).reshape(dims, rows, columns)
+    result = np.empty((dims, rows * columns), dtype=np.int64)
+    step = max(1, BLOCK // len(left))
+    for d in range(0, dims, step):
+        cells = left.T[d : d + step].astype(np.int64)
+        cells *= columns
+        cells += right
+        cells += np.arange(len(cells))[:, None] * (rows * columns)
+        counted = np.bincount(cells.reshape(-1), minlength=len(cells) * rows * columns)
+        result[d : d + step] = counted.reshape(len(cells), -1)
+    return result.reshape(dims, rows, columns)
 
 
-def mutual_information(left: Labels, right: Labels) -> Float:
+def mutual_information(left: NDArray[Any], right: Labels) -> Float:
     """(n, D), (n, K) -> (D, K): I(a_d; b_k) = H(a_d) + H(b_k) - H(a_d, b_k) of the counts, in nats.
 
     >>> same = np.array([[0], [0], [1], [1]]); mutual_information(same, same).round(6)
@@ -135,9 +145,12 @@ def weighted_concentration(importance: Float) -> float:
     return float(concentration(importance) @ importance.sum(axis=1) / total) if total > 0 else 0.0
 
 
-def normalised_information(labels: Labels) -> tuple[Float, Float]:
+def normalised_information(labels: NDArray[Any]) -> tuple[Float, Float]:
     """(n, D) -> I(a_i; a_j) / sqrt(H(a_i) H(a_j)), 0 where an entropy is 0, and I(a_i; a_j): (D, D) each."""
-    shared = mutual_information(labels, labels)
+    dims = labels.shape[1]
+    shared = np.empty((dims, dims))
+    for d in range(dims):  # each pair once
+        shared[d, d:] = shared[d:, d] = mutual_information(labels[:, d:], labels[:, d : d + 1])[:, 0]
     scale = np.sqrt(np.outer(np.diag(shared), np.diag(shared)))
     return np.divide(shared, scale, out=np.zeros_like(shared), where=scale > 0), shared
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from torch import Tensor, nn
+from torch import Tensor
 
 from hatchel.metrics.inputs import Float
 from hatchel.metrics.solvers.boosting import single_threaded
+from hatchel.metrics.solvers.conditionals import RATE, Conditionals
 
 ROWS = 10_000
 """Rows that are read; of more, so many are drawn."""
-HIDDEN, COMPONENTS = 32, 8
-RATE, BATCHES, EPOCHS, PATIENCE = 6e-3, 26, 50, 10
+BATCHES, EPOCHS, PATIENCE = 26, 50, 10
 LEAST = 64
 """Rows of a batch, of which there are then fewer."""
 MISSED = 0.1
@@ -69,9 +71,10 @@ def total_correlation(codes: Float, rng: np.random.Generator) -> Density:
     order = rng.permutation(n)
     train, held_out = order[: 2 * n // 3], order[2 * n // 3 :]
     seed = int(rng.integers(2**31))
-    with single_threaded():
-        found, fitted = _residual(normal, white, train, held_out, seed)
-        half, _ = _residual(normal, white, train[: len(train) // 2], held_out, seed)
+    parts = train, train[: len(train) // 2]
+    with single_threaded() as threads, ThreadPoolExecutor(min(threads, 2)) as pool:
+        fits = pool.map(lambda rows: _residual(normal, white, rows, held_out, seed), parts)
+        (found, fitted), (half, _) = fits
     residual = float(found.mean())
     gained = max(residual, 0.0) - max(float(half.mean()), 0.0)
     bias = max(0.0, fitted - residual, gained / (math.sqrt(2) - 1))  # as if what is missed fell with 1 / sqrt(rows)
@@ -90,43 +93,6 @@ def gaussianised(codes: Float, rng: np.random.Generator) -> Float:
     return result
 
 
-class Conditionals(nn.Module):
-    """log p(w_d | u_1 .. u_d-1) - log N(w_d; 0, 1) summed over d: for each d > 1, a network that gives a mixture."""
-
-    def __init__(self, dims: int, seed: int) -> None:
-        super().__init__()
-        nets = dims - 1
-        random = torch.Generator().manual_seed(seed)
-
-        def weights(*shape: int, scale: float) -> nn.Parameter:
-            return nn.Parameter(scale * torch.randn(nets, *shape, generator=random))
-
-        self.past = torch.tril(torch.ones(nets, dims - 1))[:, None, :]  # (nets, 1, inputs)
-        self.first = weights(dims - 1, HIDDEN, scale=math.sqrt(2 / dims))
-        self.first_bias = weights(1, HIDDEN, scale=1.0)
-        self.second = weights(HIDDEN, HIDDEN, scale=math.sqrt(2 / HIDDEN))
-        self.second_bias = weights(1, HIDDEN, scale=0.1)
-        self.last = weights(HIDDEN, 3 * COMPONENTS, scale=0.01 / math.sqrt(HIDDEN))
-        means = torch.linspace(-1, 1, COMPONENTS)
-        scale = 0.5 * torch.log(1 - means.var(correction=0)).expand(COMPONENTS)
-        start = torch.cat([torch.zeros(COMPONENTS), means, scale])  # close to N(0, 1)
-        self.last_bias = nn.Parameter(start.expand(nets, 1, -1).clone())
-
-    def forward(self, normal: Tensor, white: Tensor) -> Tensor:
-        """(B,) of rows u and w (B, D)."""
-        hidden = torch.relu((normal[:, :-1] * self.past) @ self.first + self.first_bias)  # (nets, B, HIDDEN)
-        hidden = torch.relu(hidden @ self.second + self.second_bias)
-        share, mean, scale = (hidden @ self.last + self.last_bias).split(COMPONENTS, -1)
-        scale = scale.clamp(-7, 3)
-        target = white.T[1:, :, None]  # (nets, B, 1)
-        density = share.log_softmax(-1) - 0.5 * ((target - mean) * torch.exp(-scale)) ** 2 - scale
-        return (density.logsumexp(-1) + 0.5 * target[..., 0] ** 2).sum(0)
-
-    def spread(self) -> Tensor:
-        """Sum over inputs of the norm of their weights: what is not needed goes out as a whole (group lasso)."""
-        return (self.first.square().sum(-1) + 1e-8).sqrt().sum()
-
-
 def _residual(
     normal: Float, white: Float, train: NDArray[np.int64], held_out: NDArray[np.int64], seed: int
 ) -> tuple[Float, float]:
@@ -134,33 +100,33 @@ def _residual(
 
     The two halves of the held-out rows choose for each other when to stop.
     """
-    u, w = (torch.tensor(a, dtype=torch.float32) for a in (normal, white))
-    fit_u, fit_w, test_u, test_w = u[train], w[train], u[held_out], w[held_out]
-    model = Conditionals(u.shape[1], seed)
-    optimiser = torch.optim.Adam(model.parameters(), lr=RATE)
-    batch = max(LEAST, math.ceil(len(train) / BATCHES))
-    steps = EPOCHS * math.ceil(len(train) / batch)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: min(1.0, 2 * (1 - step / steps)))
+    # Columns: all that a network reads lies side by side.
+    u, w = (torch.tensor(a.T, dtype=torch.float32) for a in (normal[:, :-1], white[:, 1:]))
+    fit, test = ((u[:, rows], w[:, rows]) for rows in (torch.from_numpy(train), torch.from_numpy(held_out)))
+    model = Conditionals(normal.shape[1], seed)
+    count = len(train)
+    batch = max(LEAST, math.ceil(count / BATCHES))
+    steps = EPOCHS * math.ceil(count / batch)
     random = torch.Generator().manual_seed(seed)
-    penalty = 1 / math.sqrt(len(train))
+    penalty = 1 / math.sqrt(count)
     found: list[Tensor] = []
-    best, fitted, last = -math.inf, 0.0, 0
+    best, fitted, last, step = -math.inf, 0.0, 0, 0
     for epoch in range(EPOCHS):
-        total = 0.0
-        for rows in torch.randperm(len(train), generator=random).split(batch):
-            likelihood = model(fit_u[rows], fit_w[rows]).mean()
-            optimiser.zero_grad()
-            (penalty * model.spread() - likelihood).backward()
-            optimiser.step()
-            schedule.step()
-            total += float(likelihood.detach()) * len(rows)
-        with torch.no_grad():
-            found.append(model(test_u, test_w))
+        order = torch.randperm(count, generator=random)
+        sums: list[Tensor] = []
+        for some_u, some_w in _batches(fit[0][:, order], fit[1][:, order], batch):
+            sums.append(model.step(some_u, some_w, penalty, RATE * min(1.0, 2 * (1 - step / steps))))
+            step += 1
+        found.append(torch.cat([model.forward(some_u, some_w) for some_u, some_w in _batches(*test, batch)]))
         if (now := float(found[-1].mean())) > best:
-            best, fitted, last = now, total / len(train), epoch
+            best, fitted, last = now, float(torch.stack(sums).sum()) / count, epoch
         elif epoch - last >= PATIENCE:
             break
     rows = torch.stack(found)  # (epochs, held out)
     first, second = rows.tensor_split(2, dim=1)
     chosen = torch.cat([first[second.mean(1).argmax()], second[first.mean(1).argmax()]])
     return chosen.double().numpy(), fitted
+
+
+def _batches(u: Tensor, w: Tensor, size: int) -> Iterable[tuple[Tensor, Tensor]]:
+    return zip(u.split(size, 1), w.split(size, 1), strict=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,6 +20,8 @@ from hatchel.metrics.solvers import Engine
 
 GRADIENT = 5e-5
 """Largest entry of the mean loss's gradient at the end: half of scikit-learn's default tolerance."""
+WIDE = 64
+"""Rows of inputs beyond which the Hessian's blocks of single classes would take more time and memory than they save."""
 ITERATIONS = 1000
 """Of scikit-learn's engine, at most: without a penalty, separable classes have their optimum at infinity."""
 
@@ -157,9 +160,8 @@ class _Curvature:
 
     def __init__(self, inputs: Float, weighted: Float, penalty: Float, rows: int = 2000) -> None:
         self.penalty, self.count = penalty, inputs.shape[1]
-        self.pairs = np.triu_indices(len(inputs))
         x, a = inputs.astype(np.float32), weighted.astype(np.float32)
-        self.products = np.ascontiguousarray((x[self.pairs[0]] * a[self.pairs[1]]).T)  # (n, (d + 1)(d + 2) / 2)
+        self.preconditioner = (_OwnBlocks if len(inputs) <= WIDE else _SharedBlock)(x, a, penalty)
         self.slices = [slice(start, start + rows) for start in range(0, self.count, rows)]
         self.x = [np.ascontiguousarray(x[:, s]) for s in self.slices]  # (d + 1, rows) each
         self.a = [np.ascontiguousarray(a[:, s].T) for s in self.slices]
@@ -169,9 +171,12 @@ class _Curvature:
         p = probabilities.astype(np.float32)
         p[p < 1e-15] = 0  # products of these would be denormal numbers, which are slow
         blocks = [np.ascontiguousarray(p[:, s]) for s in self.slices]
-        inverses = np.linalg.inv(self._own_blocks(p, gradient.shape[1]))  # (K, d + 1, d + 1)
+        solve = self.preconditioner.at(p)
         step, residual = np.zeros_like(gradient), gradient.copy()
-        towards = np.einsum("kij,kj->ki", inverses, residual)
+        towards = solve(residual)
+        if np.vdot(residual, towards) <= 0:  # dimensions so alike that rounding has left the inverse no inverse
+            solve = self._plain
+            towards = solve(residual)
         direction, power = towards, float(np.vdot(residual, towards))
         # Little far from the end, more towards it (Eisenstat & Walker 1996), never more than the end itself asks for.
         goal = power * np.clip(np.sqrt(power / self.count), 0.1, 0.25) ** 2
@@ -180,19 +185,15 @@ class _Curvature:
             along = power / float(np.vdot(direction, bent))
             step += along * direction
             residual -= along * bent
-            towards = np.einsum("kij,kj->ki", inverses, residual)
+            towards = solve(residual)
             before, power = power, float(np.vdot(residual, towards))
             if power <= goal:
                 break
             direction = towards + power / before * direction
         return step
 
-    def _own_blocks(self, p: NDArray[np.float32], size: int) -> Float:
-        blocks = np.empty((len(p), size, size))
-        rows, columns = self.pairs
-        blocks[:, rows, columns] = blocks[:, columns, rows] = (p * (1 - p)) @ self.products
-        blocks[:, np.arange(size), np.arange(size)] += self.penalty + 1e-6 * self.count / len(p)
-        return blocks
+    def _plain(self, residual: Float) -> Float:
+        return residual / (self.penalty + self.count)
 
     def _bent(self, probabilities: list[NDArray[np.float32]], direction: Float) -> Float:
         """Hessian @ direction: sum over rows of p (u - p.u) x with u = direction @ x."""
@@ -204,3 +205,43 @@ class _Curvature:
             change -= p * change.sum(axis=0)
             result += change @ a
         return result
+
+
+class _OwnBlocks:
+    """The Hessian's blocks of each class with itself, inverted: few steps, and (d + 1)² / 2 products for every row."""
+
+    def __init__(self, x: NDArray[np.float32], a: NDArray[np.float32], penalty: Float) -> None:
+        self.penalty, (self.size, self.count) = penalty, x.shape
+        self.pairs = np.triu_indices(len(x))
+        self.products = np.ascontiguousarray((x[self.pairs[0]] * a[self.pairs[1]]).T)  # (n, (d + 1)(d + 2) / 2)
+
+    def at(self, p: NDArray[np.float32]) -> Callable[[Float], Float]:
+        """The solution for a right-hand side (K, d + 1), at probabilities (K, n)."""
+        blocks = np.empty((len(p), self.size, self.size))
+        rows, columns = self.pairs
+        blocks[:, rows, columns] = blocks[:, columns, rows] = (p * (1 - p)) @ self.products
+        blocks[:, np.arange(self.size), np.arange(self.size)] += self.penalty + 1e-6 * self.count / len(p)
+        inverses = np.linalg.inv(blocks)  # (K, d + 1, d + 1)
+        return lambda residual: np.einsum("kij,kj->ki", inverses, residual)
+
+
+class _SharedBlock:
+    """The same with p (1 - p) at its mean over the rows: one matrix for all classes and steps, decomposed once.
+
+    A thousand dimensions would have half a million products for every row; this has a thousand.
+    """
+
+    def __init__(self, x: NDArray[np.float32], a: NDArray[np.float32], penalty: Float) -> None:
+        self.penalty, self.count = penalty, x.shape[1]
+        self.gram = (x @ a.T).astype(np.float64)
+        self.known: tuple[Float, Float, Float] | None = None
+
+    def at(self, p: NDArray[np.float32]) -> Callable[[Float], Float]:
+        """The solution for a right-hand side (K, d + 1), at probabilities (K, n)."""
+        if self.known is None:
+            root = 1 / np.sqrt(self.penalty + 1e-6 * self.count / len(p))
+            values, vectors = np.linalg.eigh(self.gram * root * root[:, None])
+            self.known = root, values, vectors
+        root, values, vectors = self.known
+        shrink = 1 / (np.outer((p * (1 - p)).mean(axis=1), np.maximum(values, 0.0)) + 1)  # (K, d + 1)
+        return lambda residual: ((residual * root) @ vectors * shrink) @ vectors.T * root

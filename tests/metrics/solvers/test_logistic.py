@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from hatchel.metrics.solvers.logistic import GRADIENT, logistic_regression
+from hatchel.metrics.solvers.logistic import GRADIENT, WIDE, logistic_regression
 
 
 def data(classes, rows=400, seed=0):
@@ -75,3 +75,16 @@ def test_one_class_or_no_dimension_leaves_the_classes_shares():
     )
     even = logistic_regression(np.empty((4, 0)), labels, balanced=True)
     assert even.predict_proba(np.empty((1, 0)))[0] == pytest.approx([0.5, 0.5])
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_many_dimensions_have_the_same_optimum(balanced):
+    """More than WIDE, where all classes share one preconditioner; scales that differ a hundredfold."""
+    rng = np.random.default_rng(3)
+    labels = np.arange(900) % 4
+    codes = (labels[:, None] * rng.normal(size=70) * 0.3 + rng.normal(size=(900, 70))) * np.geomspace(0.1, 10, 70)
+    assert codes.shape[1] >= WIDE
+    options = {"class_weight": "balanced" if balanced else None, "tol": 1e-9, "max_iter": 20_000}
+    model = LogisticRegression(**options).fit(codes, labels)
+    ours = logistic_regression(codes, labels, balanced=balanced)
+    assert ours.predict_proba(codes) == pytest.approx(model.predict_proba(codes), abs=2e-3)
