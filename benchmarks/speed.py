@@ -168,7 +168,7 @@ def machine() -> str:
     lines = info.read_text().splitlines() if info.exists() else []
     model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
     cpu = f"{model or platform.processor() or platform.machine()}, {torch.backends.cpu.get_cpu_capability()}"
-    return f"one core of {cpu}, torch {torch.__version__}, {datetime.date.today()}, load {os.getloadavg()[0]:.1f}"
+    return f"One core of {cpu}, torch {torch.__version__}, {datetime.date.today()}, load {os.getloadavg()[0]:.1f}"
 
 
 def written(text: str, title: str, body: list[str]) -> str:
