@@ -105,33 +105,35 @@ def sole_writer(folder: Path) -> Generator[None]:
         yield
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, flush: bool = True) -> None:
     """Replace a file's content in one rename."""
-    write_bytes(path, text.encode("utf-8"))
+    write_bytes(path, text.encode("utf-8"), flush)
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file's content in one rename."""
+def write_bytes(path: Path, content: bytes, flush: bool = True) -> None:
+    """Replace a file's content in one rename; without `flush` a power failure in the next seconds may undo it."""
     remove_stale(path.parent)
     draft = _draft(path)
     try:
         with draft.open("xb") as file, _held(draft):
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            if flush:
+                os.fsync(file.fileno())
         draft.replace(path)
-        _flush(path.parent)
+        if flush:
+            _flush(path.parent)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
 
 
-def write_json(path: Path, value: Any, sealed: bool = True) -> None:
+def write_json(path: Path, value: Any, sealed: bool = True, flush: bool = True) -> None:
     """Replace a file by the value as indented JSON, without NaN; an object ends in its digest, unless not `sealed`."""
     text = json.dumps(value, indent=2, allow_nan=False)
     if sealed and isinstance(value, dict) and value:
         text = _seal(text.removesuffix("\n}").encode()).decode()
-    write_text(path, text.rstrip("\n") + "\n")
+    write_text(path, text.rstrip("\n") + "\n", flush)
 
 
 def read_json(path: Path) -> Any:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import mmap
 import os
 import re
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hatchel.core.errors import HatchelError
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
@@ -42,7 +44,7 @@ def fitting_parameters() -> Generator[None]:
     from torch.nn.modules import module
 
     total = 0
-    space = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else sys.maxsize
+    space = physical()
     much = "the networks would need more memory than this machine has; lower a width, such as latent.dim"
 
     def count(_: object, __: str, parameter: torch.Tensor | None) -> None:
@@ -60,3 +62,21 @@ def fitting_parameters() -> Generator[None]:
         raise HatchelError(much) from None
     finally:
         hook.remove()
+
+
+def read_at_random(array: np.memmap[Any, Any]) -> bool:
+    """Tell the system that items of this file are read in no order, where it is too large for memory; whether it was.
+
+    Else every item that is read makes it read megabytes around it, which are gone again before they are wanted. A file
+    that fits is in memory the sooner for it.
+    """
+    mapped: mmap.mmap | None = getattr(array, "_mmap", None)
+    if mapped is None or not hasattr(mapped, "madvise") or len(mapped) < physical() / 2:
+        return False
+    mapped.madvise(mmap.MADV_RANDOM)
+    return True
+
+
+def physical() -> int:
+    """Bytes of this machine's memory; where the system does not say, as if it had no end."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else sys.maxsize

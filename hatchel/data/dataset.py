@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.memory import read_at_random
 from hatchel.data.decode import Decode, LazyArray, Pixels
 from hatchel.data.factors import FactorSpace, Integers, checked_indices
 
@@ -124,6 +125,8 @@ class Dataset:
     def _stored(self) -> Callable[[Integers], NDArray[Any]]:
         if isinstance(self.array, LazyArray):
             return self.array.make
+        if isinstance(self.array, np.memmap):
+            read_at_random(self.array)
         # The same memory without numpy's memory-map class, which costs more than gathering a small batch does.
         return functools.partial(np.asarray(self.array).take, axis=0)
 

@@ -75,7 +75,8 @@ class _HierarchyModule(LatentModule):
         self.log_spreads = nn.Parameter(torch.zeros(maps, dim)) if mapped else None  # w2
 
     def draw_level(self, seed: int, step: int) -> int:
-        return int(torch.multinomial(self.probabilities, 1, generator=generator(seed, "level", step)))
+        drawn = torch.multinomial(self.probabilities, 1, generator=generator(seed, "level", step))
+        return int(drawn.numpy()[0])  # the host's own: no device is waited for
 
     def train_levels(self, seed: int, step: int) -> tuple[int, ...]:
         return tuple(range(self.spec.levels)) if self.spec.trained == "summed" else super().train_levels(seed, step)

@@ -51,8 +51,13 @@ class Evaluator:
     """A memo over one trace: the densities are computed for all wanted blocks in one pass, a critic is read once."""
 
     def __init__(
-        self, t: Trace, wanted: Mapping[Estimator, Partition], critics: Mapping[CriticKey, CriticModule]
+        self,
+        t: Trace,
+        wanted: Mapping[Estimator, Partition],
+        critics: Mapping[CriticKey, CriticModule],
+        taught: Collection[CriticKey] = (),
     ) -> None:
+        """`taught`: the critics whose losses will be asked for too, so that one pass may give both."""
         self._trace = t
         self._wanted = wanted
         self._critics = critics
@@ -60,6 +65,8 @@ class Evaluator:
         self._ratios: dict[CriticKey, Tensor] = {}
         self._layers: dict[tuple[str, int | None, bool, int], Tensor] = {}
         self._samples: dict[CriticKey, tuple[Samples, Tensor]] = {}
+        self._taught = taught
+        self._losses: dict[CriticKey, Tensor] = {}
 
     def log_q(self, by: Density, block: Block) -> Tensor:
         """log q(z_block) at this rank's codes: (B,)."""
@@ -96,14 +103,19 @@ class Evaluator:
 
     def critic_loss(self, by: Critic, compared: Compared) -> Tensor:
         """What one critic minimises, on detached samples."""
+        if (by, compared) in self._losses:
+            return self._losses[by, compared]
         samples, product = self._sampled(by, compared)
         return self._critics[by, compared].loss(samples.joint.detach(), product.detach())
 
     def _read(self, by: Critic, compared: Compared) -> Tensor:
         module = self._critics[by, compared]
+        samples, product = self._sampled(by, compared)
+        if (by, compared) in self._taught and (both := module.both(samples.joint, product)) is not None:
+            result, self._losses[by, compared] = both
+            return result
         # Detached copies of the critic's parameters: the model's loss cannot teach the critic.
         frozen = {name: p.detach() for name, p in module.named_parameters()}
-        samples, product = self._sampled(by, compared)
         result = functional_call(module, frozen, (samples.joint, product))
         assert isinstance(result, Tensor)
         return result

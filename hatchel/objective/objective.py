@@ -149,7 +149,8 @@ class Objective(nn.Module):
 
     def forward(self, t: Trace) -> Loss:
         critics = {key: self._critic(label) for key, label in self._keys.items()}
-        evaluator = Evaluator(t, self._wanted, critics)
+        inactive = {key for key, weights in self._readers.items() if all(w.inactive(t.level) for w in weights)}
+        evaluator = Evaluator(t, self._wanted, critics, taught=critics.keys() - inactive)
         values = {name: mean(entry.term.value(t, evaluator)) for name, entry in self.terms.items()}
         total = torch.stack(
             [
@@ -158,7 +159,6 @@ class Objective(nn.Module):
                 for name, entry in self.terms.items()
             ]
         ).sum()
-        inactive = {key for key, weights in self._readers.items() if all(w.inactive(t.level) for w in weights)}
         losses = {self._keys[key]: mean(loss) for key, loss in evaluator.critic_losses(inactive).items()}
         losses |= {self._keys[key]: _zero_loss(critics[key]) for key in inactive}
         compared = evaluator.compared(inactive)

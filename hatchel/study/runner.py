@@ -136,6 +136,7 @@ class _Session:
         self.todo, self.store, self.engine, self.on_progress = todo, store, engine, on_progress
         self.tally = Tally(len(todo))
         self.losses: Counter[str] = Counter()
+        self._counted = -1.0
 
     def skip(self, retry: bool) -> None:
         """Leave out what is done, and what has failed unless it is wanted again."""
@@ -233,7 +234,11 @@ class _Session:
             self.tally.failed += 1
 
     def _report(self) -> None:
-        self.tally.running = sum(self.store.attempt(digest).is_file() for digest in self.todo)
+        began = time.monotonic()
+        if began >= self._counted:
+            self.tally.running = sum(self.store.attempt(digest).is_file() for digest in self.todo)
+            now = time.monotonic()
+            self._counted = now + 50 * (now - began)  # of thousands of tasks it takes longer than a short one of them
         self.on_progress(self.tally)
 
     def _broken(self, what: str, error: Exception) -> HatchelError:

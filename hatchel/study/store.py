@@ -39,6 +39,9 @@ PUBLISHED = Path(__file__).parents[2] / "docs" / "results"
 """What was published with the source; not part of an installed package."""
 RECORDS = PUBLISHED / "records"
 Status = Literal["done", "failed", "waiting"]
+QUICK = 1.0
+"""Seconds. What was computed in less is not flushed to the disk, which may take longer: after a power failure a record
+that is missing, or that its digest shows to be damaged, is computed again."""
 
 
 class Store:
@@ -120,7 +123,7 @@ class Store:
         """Keep a record as it is, also one of another store."""
         folder = self.folder_of(record["digest"])
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / "record.json", record)
+        write_json(folder / "record.json", record, flush=float(record.get("seconds", QUICK)) >= QUICK)
         (folder / "error.json").unlink(missing_ok=True)
 
     def adopt(self, digests: Iterable[str], records: Path = RECORDS) -> list[str]:
@@ -260,6 +263,7 @@ def published(folder: Path) -> tuple[str, Frame]:
     return scale, build(rows, str(body["study"]), scale)
 
 
+@functools.cache
 def machine() -> str:
     """What the numbers were computed on, in a few words; their last digits depend on the vector instructions."""
     import torch

@@ -13,13 +13,16 @@ import traceback
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import Damaged, claimed, disk_problem, read_json, write_json
 from hatchel.core.spec import from_dict
 from hatchel.study.store import Store
 from hatchel.study.task import Task, Workspace
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 CRASHES = 2
 """Times a task may take its worker down with it before it counts as failed."""
@@ -69,7 +72,7 @@ def _attempt(kept: Store, task: Task, threads: int) -> Outcome:
         kept.write_error(task, message)
         note.unlink()
         return Outcome(digest, "failed", message)
-    write_json(note, {"died": died})
+    write_json(note, {"died": died}, flush=False)  # it is to outlive this process, not the machine
     try:
         with cpu_threads(threads):
             return _compute(kept, task, threads)
@@ -107,15 +110,22 @@ def _compute(kept: Store, task: Task, threads: int) -> Outcome:
 def cpu_threads(count: int) -> Generator[None]:
     """So many CPU threads for torch, BLAS and OpenMP; put back at the end, because `here` is the user's process."""
     import torch
-    from threadpoolctl import threadpool_limits
 
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
-        with threadpool_limits(count):
+        with _libraries(len(sys.modules)).limit(limits=count):
             yield
     finally:
         torch.set_num_threads(before)
+
+
+@functools.lru_cache(1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """Of BLAS and OpenMP: looked for again, which takes milliseconds, when so many more modules were imported."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 @functools.cache

@@ -15,6 +15,8 @@ from hatchel.core.spec import Count, NonNegative
 from hatchel.nets.layers import ToRow, convolvable, fitted, grid_of
 from hatchel.nets.part import Shape
 from hatchel.objective.estimators.estimator import Critic, CriticModule
+from hatchel.objective.estimators.pair_pass import pays
+from hatchel.objective.estimators.row_pass import RowPass
 from hatchel.objective.trace import Trace
 
 
@@ -69,6 +71,14 @@ class _Classifier(CriticModule):
         # at a batch's size reading the weights and writing their gradient costs as much as the arithmetic.
         ratios = self(torch.cat([joint, product]), product)
         return 0.5 * (F.softplus(-ratios[: len(joint)]) + F.softplus(ratios[len(joint) :]))
+
+    def both(self, joint: Tensor, product: Tensor) -> tuple[Tensor, Tensor] | None:
+        if self.halves or len(joint) != len(product) or not pays(joint):
+            return None
+        found: tuple[Tensor, Tensor] = RowPass.apply(  # pyright: ignore[reportAssignmentType]
+            lambda rows: self(rows, rows), joint, product, *self.parameters()
+        )
+        return found
 
 
 class Discriminator(Critic):

@@ -164,3 +164,7 @@ class CriticModule(nn.Module, ABC):
     @abstractmethod
     def loss(self, joint: Tensor, product: Tensor) -> Tensor:
         """What the network minimises, on detached samples, per row (B,) or as a scalar of the whole batch."""
+
+    def both(self, joint: Tensor, product: Tensor) -> tuple[Tensor, Tensor] | None:
+        """`forward` with detached parameters and `loss` on detached samples, where one pass gives both for less."""
+        return None

@@ -12,6 +12,7 @@ from hatchel.core.distributed import gather, mean, world
 from hatchel.core.spec import Count, Share
 from hatchel.nets.group import GroupedLinear
 from hatchel.objective.estimators.estimator import Critic, CriticModule, Layers
+from hatchel.objective.estimators.pair_pass import PairPass, follow, pays
 
 
 class MINE(Critic):
@@ -75,6 +76,7 @@ class PairNet(nn.Module):
         self.layers, self.shared = layers, shared
         self.register_buffer("left", index[:, 0], persistent=False)
         self.register_buffer("right", index[:, 1], persistent=False)
+        self.index: list[tuple[int, int]] = [(i, j) for i, j in index.tolist()]
         pairs = len(index)
         groups = 1 if shared else pairs
         inputs = sum(width for _, width in layers)
@@ -87,11 +89,7 @@ class PairNet(nn.Module):
         self.last = GroupedLinear(groups, hidden, 1)
 
     def forward(self, rows: Tensor) -> Tensor:
-        sizes = [members * width for members, width in self.layers]
-        a, b = (
-            part.unflatten(1, layer).transpose(0, 1)  # (members, B, width)
-            for part, layer in zip(rows.split(sizes, 1), self.layers, strict=True)
-        )
+        a, b = self._members(rows)
         x = self._first(a, self.left, self.first_left)  # (P, B, hidden)
         x = x.add_(self._first(b, self.right, self.first_right)).add_(self.identity).relu_()
         pairs, batch, _ = x.shape
@@ -99,6 +97,26 @@ class PairNet(nn.Module):
         for layer in self.hidden:
             x = layer(x).relu_()
         return self.last(x).view(pairs, batch).T
+
+    def both(self, rows: Tensor, log_average: Tensor, decay: float) -> tuple[Tensor, Tensor]:
+        """The bounds' sum, with a gradient for the rows alone, and the losses', with one for the weights alone."""
+        first = self.first_left, self.first_right
+        sides = (self.left, self.right)
+        if self.shared:
+            index = self.index
+            read = [m @ w[0].detach() for m, w in zip(self._members(rows), first, strict=True)]
+            taught = [m @ w[0] for m, w in zip(self._members(rows.detach()), first, strict=True)]
+        else:
+            index = [(pair, pair) for pair in range(len(self.index))]
+            read = [self._first(m, i, w.detach()) for m, i, w in zip(self._members(rows), sides, first, strict=True)]
+            taught = [self._first(m, i, w) for m, i, w in zip(self._members(rows.detach()), sides, first, strict=True)]
+        layers = [t for layer in (*self.hidden, self.last) for t in layer.parameters()]
+        return PairPass.apply(index, (log_average, decay), *read, *taught, self.identity, *layers)
+
+    def _members(self, rows: Tensor) -> list[Tensor]:
+        """Those of both layers: (members, B, width)."""
+        parts = rows.split([members * width for members, width in self.layers], 1)
+        return [part.unflatten(1, layer).transpose(0, 1) for part, layer in zip(parts, self.layers, strict=True)]
 
     def _first(self, members: Tensor, index: Tensor, weight: Tensor) -> Tensor:
         if self.shared:
@@ -132,6 +150,9 @@ class PairStatistics(CriticModule):
         of_joint, of_product = gather(of_joint), gather(of_product)
         return ((of_product - self.log_average).exp().mean(0) - of_joint.mean(0)).sum()
 
+    def both(self, joint: Tensor, product: Tensor) -> tuple[Tensor, Tensor] | None:
+        return self.net.both(torch.cat((joint, product)), self.log_average, self.decay) if pays(joint) else None
+
     def _scores(self, joint: Tensor, product: Tensor) -> tuple[Tensor, Tensor]:
         of_joint, of_product = self.net(torch.cat((joint, product))).chunk(2)
         return of_joint, of_product
@@ -140,9 +161,3 @@ class PairStatistics(CriticModule):
 def log_mean_exp(scores: Tensor) -> Tensor:
     """log E exp T over the rows of all ranks."""
     return torch.logsumexp(gather(scores), 0) - math.log(scores.shape[0] * world())
-
-
-def follow(log_average: Tensor, log_now: Tensor, decay: float) -> None:
-    """Move an average, kept in logs because exp T overflows, towards its value now; NaN marks "no step yet"."""
-    moved = torch.logaddexp(log_average + math.log(decay), log_now + math.log1p(-decay))
-    log_average.copy_(torch.where(log_average.isnan(), log_now, moved))

@@ -1,0 +1,97 @@
+"""What a study's runner costs beside its tasks: 1,000 tasks of 10 ms, on processes of this machine and on Dask.
+
+    python benchmarks/runner.py [--tasks 1000] [--engines local dask]
+
+One worker, so that a task's share of the time is the whole time divided by the tasks. A task says itself how long it
+slept, because a busy machine wakes it late; the start of the engine, up to the first result, is not counted. Processor
+time, of the runner and its workers, is that of many tasks less that of few, so that starting them drops out: other
+work on the machine makes the passed time longer, and counts little into the processor's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from hatchel.core.plugins import load_file
+from hatchel.study.engines.dask import Dask
+from hatchel.study.engines.engine import Engine
+from hatchel.study.engines.local import Here, Local
+from hatchel.study.runner import Tally, run_tasks
+from hatchel.study.store import Store
+from hatchel.study.task import Task
+
+TARGET = 5.0
+NAP = '''
+import time
+from hatchel.study.task import Result, Task, Workspace
+
+class Nap(Task):
+    """Ten milliseconds."""
+
+    def compute(self, workspace: Workspace) -> Result:
+        began = time.perf_counter()
+        time.sleep(0.01)
+        return Result({"slept": time.perf_counter() - began})
+'''
+ENGINES: dict[str, Engine] = {"here": Here(), "local": Local(workers=1), "dask": Dask(workers=1)}
+
+
+def overhead(engine: Engine, count: int) -> float:
+    """Milliseconds a task, beside its own."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        plugin = folder / "nap.py"
+        plugin.write_text(NAP)
+        load_file(plugin)
+        tasks = [Task.members()["nap"](seed=seed) for seed in range(count)]
+        store, first = Store(folder / "store"), list[tuple[float, int]]()
+
+        def note(tally: Tally) -> None:
+            if tally.done and not first:
+                first.append((time.perf_counter(), tally.done))
+
+        run_tasks(tasks, store, engine, plugins=[plugin], on_progress=note)
+        seconds = (time.perf_counter() - first[0][0]) / (count - first[0][1])
+        slept = statistics.mean(store.record(task.digest())["values"]["slept"] for task in tasks)
+        return 1000 * (seconds - slept)
+
+
+def processor(engine: Engine, count: int) -> tuple[float, float]:
+    """Milliseconds a task that pass, and those of the processor."""
+
+    def used() -> float:
+        usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+    began = used()
+    overhead(engine, count // 10)
+    few = used()
+    passed = overhead(engine, count)
+    many = used()
+    return passed, 1000 * ((many - few) - (few - began)) / (count - count // 10)
+
+
+def section(count: int = 1000, engines: tuple[str, ...] = ("here", "local", "dask")) -> list[str]:
+    lines = ["| engine, one worker | ms a task, passed | ms a task, processor | target |", "| --- | --- | --- | --- |"]
+    for name in engines:
+        passed, cost = processor(ENGINES[name], count)
+        verdicts = ["met" if value <= TARGET else "**missed**" for value in (passed, cost)]
+        lines.append(f"| {name} | {passed:.1f} | {cost:.1f} | at most {TARGET:g}: {verdicts[0]}; {verdicts[1]} |")
+    return [f"A study of {count:,} tasks of 10 ms:", "", *lines]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", type=int, default=1000)
+    parser.add_argument("--engines", nargs="+", default=["here", "local", "dask"], choices=list(ENGINES))
+    options = parser.parse_args()
+    print("\n".join(section(options.tasks, tuple(options.engines))))
+
+
+if __name__ == "__main__":
+    main()
