@@ -40,8 +40,7 @@ _STAGE = (
     "weights, which are four times as strong there as at 64 px; the `paper` scale of the same study is 300,000 steps. "
 )
 PAPERS = {
-    "DeVAE, Wu et al. 2023": _STAGE
-    + "Under such weights DeVAE (1, 10, 40) keeps two hues and little else: "
+    "DeVAE, Wu et al. 2023": _STAGE + "Under such weights DeVAE (1, 10, 40) keeps two hues and little else: "
     "four of five seeds use one or two dimensions of ten, and the error is far above the other methods'. Looked into: "
     "the same seed trained on all items in place of nine tenths has four dimensions and a MIG of 0.39, the version of "
     "the program before its redesign gives that number to the digit, and the loss by hand agrees; so it is the spread "
