@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _one_thread() -> None:
-    """Tests run in several processes: threads beyond one only stall each other."""
+def _no_waiting() -> Iterator[None]:
+    """Tests run in several processes: threads beyond one only stall each other, and no file need outlive the machine.
+
+    A training flushes 15 files and folders, for which the disk may keep it waiting longer than it computes.
+    """
     torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
 
 
 @pytest.fixture(autouse=True)

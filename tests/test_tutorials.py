@@ -27,7 +27,7 @@ nbformat.write(book, sys.argv[2])
 def executed(name: str, folder: Path) -> list[dict[str, Any]]:
     """All outputs of a notebook's cells, run in a folder of its own."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    own = {"TUTORIAL_STEPS": "60", "PYTHONPATH": path, "HATCHEL_CACHE": str(folder / "cache"), "HOME": str(folder)}
+    own = {"TUTORIAL_STEPS": "10", "PYTHONPATH": path, "HATCHEL_CACHE": str(folder / "cache"), "HOME": str(folder)}
     command = [sys.executable, "-c", EXECUTE, str(ROOT / "docs/tutorials" / name), "out.ipynb"]
     done = subprocess.run(command, cwd=folder, env=os.environ | own, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -45,8 +45,8 @@ def test_own_images(tmp_path: Path) -> None:
     card = next(page for page in pages if "minimises" in page)
     assert "-log p(x|z) + 4*KL" in card
     assert "data:image/png;base64," in card
-    assert any("60/60" in page for page in texts(outputs, "text/plain")), "the bar is one output that was updated"
-    assert sum("/60 steps" in "".join(output.get("text", "")) for output in outputs) == 0
+    assert any("10/10" in page for page in texts(outputs, "text/plain")), "the bar is one output that was updated"
+    assert sum("/10 steps" in "".join(output.get("text", "")) for output in outputs) == 0
     assert any("<iframe" in page and "http://127.0.0.1:" in page for page in pages)
     assert len(texts(outputs, "image/png")) >= 2  # a picture of the data, reconstructions
     assert "PosixPath('runs/discs/report.html')" in texts(outputs, "text/plain")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hatchel.core.spec import Count, Share
+from hatchel.core.spec import Count, Share, added
 from hatchel.data.dataset import Dataset
 from hatchel.data.mnist import ANGLES, MNIST, MNISTRotation
 from hatchel.data.source import Source
@@ -49,14 +49,16 @@ class Classified(Task):
     """Labels at most, of which the shares are taken."""
     shares: tuple[Share, ...] = SHARES
     """Of the labels."""
+    asked: Count = added(default=60_000)
+    """Test images at most, the first ones."""
 
     def compute(self, workspace: Workspace) -> Result:
         shown, unseen = self.train.load(), self.test.load()
         labelled = np.random.default_rng(self.seed).permutation(len(shown))[: self.labels]
-        everything = np.arange(len(unseen))
-        named, truth = _classes(shown, labelled), _classes(unseen, everything)
+        first = np.arange(min(self.asked, len(unseen)))
+        named, truth = _classes(shown, labelled), _classes(unseen, first)
         read = self._reader(workspace)
-        codes, asked = read(shown.images(labelled)), read(unseen.images(everything))
+        codes, asked = read(shown.images(labelled)), read(unseen.images(first))
         values: dict[str, float] = {}
         for share in self.shares:
             n = max(1, round(share * len(labelled)))
@@ -116,7 +118,8 @@ def downstream_grid(scale: Scale) -> Grid:
     train, test = MNIST(), MNIST(part="test")
     labels = {"smoke": 200, "laptop": 10_000, "paper": 60_000}[scale]
     runs = representations(train, 2 if scale == "smoke" else 2_000, scale)
-    cases = [Case({"representation": m}, Classified(0, train, test, run, labels)) for m, run in runs.items()]
+    size = {"asked": 200} if scale == "smoke" else {}
+    cases = [Case({"representation": m}, Classified(0, train, test, run, labels, **size)) for m, run in runs.items()]
     note = f"{labels:,} labels; the paper prints neither steps nor rate"
     return Grid(tuple(cases), 1 if scale == "smoke" else 5, note)
 
@@ -160,10 +163,13 @@ LEFT_OUT: Mapping[Scale, tuple[int, ...]] = {"smoke": (0,), "laptop": (0, 75), "
 def domain_grid(scale: Scale) -> Grid:
     """Each method and the pixels, each angle."""
     cases: list[Case] = []
+    size = {"labels": 200, "asked": 200} if scale == "smoke" else {}
     for angle in LEFT_OUT[scale]:
         train, test = (MNISTRotation(angles=a) for a in (tuple(b for b in ANGLES if b != angle), (angle,)))
         runs = representations(train, 2 if scale == "smoke" else 1_000, scale)
-        cases += [Case({"method": m, "angle": angle}, Classified(0, train, test, run)) for m, run in runs.items()]
+        cases += [
+            Case({"method": m, "angle": angle}, Classified(0, train, test, run, **size)) for m, run in runs.items()
+        ]
     angles = ", ".join(map(str, LEFT_OUT[scale]))
     note = f"{angles} degrees left out; the paper prints neither steps nor rate"
     return Grid(tuple(cases), 1 if scale == "smoke" else 3, note)

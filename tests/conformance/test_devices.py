@@ -12,7 +12,6 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from hatchel.data import load
 from hatchel.methods.method import Method
 from hatchel.methods.resolve import resolve
 from hatchel.nets.part import Decoder
@@ -96,7 +95,7 @@ class Waits(TorchDispatchMode):
 def test_a_step_waits_for_nothing(kind: str) -> None:
     """Forward, backward and optimiser, the batch being there: the loop reads values where it writes an event."""
     spec = small(kind)
-    data = load("xy_squares")
+    data = spec.data.load()
     system = spec.build(data.shape)
     optimizer = make_optimizer(system, spec, torch.device("cpu"))
     x = data.reader()(torch.arange(16))

@@ -11,7 +11,7 @@ import yaml
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import from_dict, to_dict
-from hatchel.data import load
+from hatchel.data.xy_squares import XYSquares
 from hatchel.methods.method import Method
 from hatchel.methods.resolve import resolve
 from hatchel.objective.trace import Batch
@@ -21,7 +21,7 @@ from hatchel.training.run import train
 from hatchel.training.spec import Adam, RunSpec
 
 METHODS = Method.members()
-DATA = "xy_squares"
+DATA = XYSquares(size=32)
 
 
 def small(kind: str, **fields: object) -> RunSpec:
@@ -30,7 +30,7 @@ def small(kind: str, **fields: object) -> RunSpec:
     for large, few in (('"hidden": 1000', '"hidden": 32'), ('"components": 500', '"components": 10')):
         body = body.replace(large, few)
     spec = from_dict(RunSpec, json.loads(body))
-    return spec.with_fields(batch_size=16, **fields).fit_to(load(DATA))
+    return spec.with_fields(batch_size=16, **fields).fit_to(DATA.load())
 
 
 @pytest.mark.parametrize("kind", METHODS)
@@ -51,7 +51,7 @@ def test_codec_and_digest(kind: str) -> None:
 def test_steps_lower_the_loss(kind: str) -> None:
     """At the default step size: in 30 steps a paper's own 1e-4 gets nowhere yet."""
     spec = small(kind, optimizer=Adam())
-    data = load(DATA)
+    data = DATA.load()
     system: System = spec.build(data.shape)
     optimizer = make_optimizer(system, spec, torch.device("cpu"))
     x = data.reader()(torch.arange(16))
@@ -78,7 +78,7 @@ def test_resumed_equals_uninterrupted(kind: str, tmp_path) -> None:
 
 def test_identities_between_methods() -> None:
     """beta-VAE at 1, beta-TCVAE at 1 1 1, Anchor at 0 and InfoVAE at a=0, l=1 are all the VAE."""
-    data = load(DATA)
+    data = DATA.load()
     x = data.reader()(torch.arange(32))
 
     def loss(kind: str, **fields: object) -> float:
@@ -114,4 +114,4 @@ def test_bad_symbols_are_refused() -> None:
     with pytest.raises(HatchelError, match="must not be negative"):
         resolve("info_vae", changes={"a": 0, "l": 0.5})
     with pytest.raises(HatchelError, match=r"objective.anchor: .* the latent has sites 0 to 9, not 12"):
-        resolve("anchor_vae", DATA, {"anchors": (0, 12)}).fit_to(load(DATA)).build((1, 16, 16))
+        resolve("anchor_vae", DATA, {"anchors": (0, 12)}).fit_to(DATA.load()).build((1, 16, 16))

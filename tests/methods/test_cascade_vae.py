@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from hatchel.core.errors import HatchelError
-from hatchel.data import load
+from hatchel.data.xy_squares import XYSquares
 from hatchel.evaluation.evaluation import evaluate
 from hatchel.latents.assigned import Assigned
 from hatchel.latents.diagonal import Diagonal
@@ -17,11 +17,11 @@ from hatchel.methods.resolve import resolve
 from hatchel.objective.trace import Batch
 from hatchel.training.run import TrainedRun, train
 
-DATA = "xy_squares"
+DATA = XYSquares(size=32)
 
 
 def loss(kind: str, step: int, **fields: object) -> float:
-    data = load(DATA)
+    data = DATA.load()
     system = resolve(kind, DATA, fields).fit_to(data).build(data.shape)
     with torch.no_grad():
         return float(system(Batch(data.reader()(torch.arange(16)), len(data), step)).objective)

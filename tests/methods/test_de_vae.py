@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from hatchel.core.errors import HatchelError
-from hatchel.data import load
+from hatchel.data.xy_squares import XYSquares
 from hatchel.evaluation.codes import ITEMS, encodings
 from hatchel.evaluation.evaluation import StoredScores, evaluate
 from hatchel.latents.diagonal import Diagonal
@@ -20,7 +20,7 @@ from hatchel.objective.trace import Batch
 from hatchel.objective.weights import PerLevel
 from hatchel.training.run import TrainedRun, train
 
-DATA = "xy_squares"
+DATA = XYSquares()
 
 
 def test_settings_and_ablations() -> None:
@@ -34,7 +34,7 @@ def test_settings_and_ablations() -> None:
 
 
 def test_a_step_works_on_one_level_with_its_beta() -> None:
-    data = load(DATA)
+    data = DATA.load()
     system = resolve("de_vae", DATA).fit_to(data).build(data.shape)
     x = data.reader()(torch.arange(8))
     seen = set()
@@ -58,7 +58,7 @@ def test_the_paper_s_five_betas_train(tmp_path: Path) -> None:
 
 def test_summed_levels_are_all_in_one_step() -> None:
     """The sum over levels of rec + beta_i KL, each with noise of its own; reported are the terms' means."""
-    data = load(DATA)
+    data = DATA.load()
     system = resolve("de_vae", DATA, {"levels": "summed"}).fit_to(data).build(data.shape)
     batch = Batch(data.reader()(torch.arange(8)), len(data), 3)
     with torch.no_grad():
@@ -77,7 +77,7 @@ def test_summed_levels_are_all_in_one_step() -> None:
 
 def test_a_single_space_and_s_0_are_the_plain_vae_up_to_the_embedding() -> None:
     """With the embedding at 0 and the decoder blind to it, step by step the same loss."""
-    data = load(DATA)
+    data = DATA.load()
     x = data.reader()(torch.arange(8))
     for fields in ({"betas": (1,)}, {"scale": 0}):
         system = resolve("de_vae", DATA, fields).fit_to(data).build(data.shape)
@@ -94,7 +94,7 @@ def test_a_single_space_and_s_0_are_the_plain_vae_up_to_the_embedding() -> None:
 
 def test_a_term_on_the_first_level_alone() -> None:
     """RTC-VAE's penalty on DeVAE's first space: the other levels do not feel it."""
-    data = load(DATA)
+    data = DATA.load()
     spec = resolve("de_vae", DATA)
     spec = spec.with_fields(objective={**spec.objective, "var": PerLevel((10, 0, 0)) * PosteriorVariance()})
     system, plain = (s.fit_to(data).build(data.shape) for s in (spec, resolve("de_vae", DATA)))

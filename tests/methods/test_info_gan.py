@@ -10,14 +10,14 @@ import torch
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import updated
-from hatchel.data import load
+from hatchel.data.xy_squares import XYSquares
 from hatchel.evaluation.evaluation import evaluate
 from hatchel.latents.code_noise import CodeNoise
 from hatchel.methods.resolve import resolve
 from hatchel.objective.trace import Batch
 from hatchel.training.run import TrainedRun, train
 
-DATA = "xy_squares"
+DATA = XYSquares(size=32)
 
 
 def test_settings_and_formula() -> None:
@@ -28,14 +28,14 @@ def test_settings_and_formula() -> None:
 
 
 def test_a_latent_without_a_prior_to_draw_from_is_refused() -> None:
-    data = load(DATA)
+    data = DATA.load()
     spec = resolve("info_gan", DATA).with_fields(latent=resolve("vae", DATA).latent)
     with pytest.raises(HatchelError, match="draws no codes for a generator; set latent=code_noise"):
         spec.fit_to(data).build(data.shape)
 
 
 def test_the_information_teaches_q_and_g_and_the_game_teaches_g_and_d() -> None:
-    data = load(DATA)
+    data = DATA.load()
     x = data.reader()(torch.arange(8))
 
     def taught(term: str) -> set[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from hatchel.data.xy_squares import XYSquares
 from hatchel.evaluation.evaluation import evaluate
 from hatchel.latents.ladder import Ladder
 from hatchel.methods.resolve import resolve
@@ -14,7 +15,7 @@ from hatchel.nets.ladder import LadderEncoder
 from hatchel.objective.weights import Ramp
 from hatchel.training.run import TrainedRun, train
 
-DATA = "xy_squares"
+DATA = XYSquares(size=32)
 
 
 def test_settings() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from hatchel.data import load
+from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.nvae import Nvae
 from hatchel.methods.resolve import resolve
 from hatchel.nets.residual import Residual, ResidualDecoder
 from hatchel.objective.trace import Batch
 
-DATA = "xy_squares"
+DATA = XYSquares(size=32)
 
 
 def test_parts_agree_on_the_grids() -> None:
@@ -21,7 +21,7 @@ def test_parts_agree_on_the_grids() -> None:
 
 
 def test_every_weight_learns_and_the_top_group_moves_the_picture() -> None:
-    data = load(DATA)
+    data = DATA.load()
     system = resolve("nvae_lite", DATA, {"channels": 8, "warmup": 1}).fit_to(data).build(data.shape)
     x = data.reader()(torch.arange(6))
     system(Batch(x, len(data), 5)).total.backward()

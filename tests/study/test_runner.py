@@ -156,7 +156,7 @@ class TestKilled:
 
     def test_interrupted_training_is_saved_and_goes_on_to_the_same_record(self, store: Store, tmp_path: Path) -> None:
         net = {"encoder": {"kind": "mlp", "hidden": [8]}, "decoder": {"kind": "mlp_decoder", "hidden": [8]}}
-        fields = {"steps": 600, "batch_size": 16, "data.size": 8, "latent.dim": 2, "checkpoint_every": 20, **net}
+        fields = {"steps": 600, "batch_size": 16, "data.size": 8, "latent.dim": 2, "checkpoint_every": 40, **net}
         spec = resolve("beta_vae", "xy_squares", fields)
         cell = Trained(seed=1, run=spec, metrics=metrics("mig", "reconstruction"), items=64)
         runner = session.start(store.folder, {"kind": "local", "workers": 1}, [cell], plugin(tmp_path))

@@ -11,6 +11,7 @@ import torch
 
 import hatchel
 from hatchel.core.errors import HatchelError
+from hatchel.data.xy_squares import XYSquares
 from hatchel.methods.resolve import resolve
 from hatchel.metrics import mig
 from hatchel.training.callbacks import Callback, Plateau, Watch
@@ -22,7 +23,7 @@ SHORT = {"batch_size": 16, "steps": 12, "log_every": 2, "checkpoint_every": 6, "
 
 
 def spec(**fields: object) -> RunSpec:
-    return resolve("beta_vae", "xy_squares", SHORT | fields)
+    return resolve("beta_vae", XYSquares(size=16), SHORT | fields)
 
 
 def weights(run: TrainedRun) -> torch.Tensor:

@@ -10,8 +10,6 @@ from statistics import fmean
 import pytest
 import torch
 
-from hatchel.core.spec import updated
-from hatchel.data import load
 from hatchel.data.dsprites import DSprites
 from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import DiagonalGaussian
@@ -22,21 +20,20 @@ from hatchel.training.checkpoint import checkpoints
 from hatchel.training.events import Windows, read_events
 from hatchel.training.loop import make_optimizer
 from hatchel.training.model import System
-from hatchel.training.run import TrainedRun, train
+from hatchel.training.run import train
 from hatchel.training.spec import RunSpec
 from tests.conftest import trace_of
-from tests.training.test_ddp import torchrun
 
 CPU = torch.device("cpu")
 
 
 def spec(**fields: object) -> RunSpec:
     base = {"batch_size": 16, "steps": 12, "log_every": 4, "checkpoint_every": 5, "by.hidden": 16, "optimizer.lr": 1e-3}
-    return resolve("factor_vae", "xy_squares", {**base, **fields})
+    return resolve("factor_vae", XYSquares(size=16), {**base, **fields})
 
 
 def built(chosen: RunSpec) -> tuple[RunSpec, System]:
-    data = load("xy_squares")
+    data = chosen.data.load()
     chosen = chosen.fit_to(data)
     return chosen, chosen.build(data.shape)
 
@@ -119,22 +116,6 @@ def test_the_first_step_of_the_model_is_the_same_with_any_number_of_updates(tmp_
     assert all(torch.equal(a[name], b[name]) == name.startswith("model") for name in a if "state_" not in name)
 
 
-def test_two_processes_with_further_updates_are_one(tmp_path: Path) -> None:
-    fields = {"batch_size": 32, "steps": 4, "critic_updates": 3, "objective.tc.term.by.hidden": 32, "log_every": 4}
-    one = train(updated(resolve("factor_vae", "xy_squares"), fields), out=tmp_path / "one", progress=False)
-    words = [f"{k}={v}" for k, v in fields.items()]
-    torchrun(
-        "-m", "hatchel", "train", "factor_vae", "data=xy_squares", *words, "--out", str(tmp_path / "two"), "--quiet"
-    )
-    a, b = state(one.folder), state(tmp_path / "two")
-    for name in a:
-        torch.testing.assert_close(a[name], b[name], rtol=1e-3, atol=2e-5, msg=lambda m, n=name: f"{n}: {m}")
-    first, second = (read_events(tmp_path / name)[-1] for name in ("one", "two"))
-    for key in ("reading/tc", "independent/tc"):
-        assert second[key] == pytest.approx(first[key], rel=1e-3, abs=1e-4)
-    TrainedRun.load(tmp_path / "two")
-
-
 def test_events_have_the_critics_reading_and_an_independent_one(tmp_path: Path) -> None:
     run = train(spec(), out=tmp_path, progress=False)
     events = read_events(run.folder)
@@ -145,7 +126,7 @@ def test_events_have_the_critics_reading_and_an_independent_one(tmp_path: Path) 
 
 
 def test_recurds_events_have_a_histograms_information(tmp_path: Path) -> None:
-    chosen = resolve("recurd", "xy_squares", {"steps": 4, "batch_size": 32, "log_every": 2, "by.hidden": 8})
+    chosen = resolve("recurd", XYSquares(size=32), {"steps": 4, "batch_size": 32, "log_every": 2, "by.hidden": 8})
     last = read_events(train(chosen, out=tmp_path, progress=False).folder)[-1]
     for term in ("between", "within"):
         labels = [key for key in last if key.startswith(f"reading/{term}")]

@@ -29,7 +29,7 @@ from hatchel.training.spec import Adam, RunSpec
 
 
 def spec(**fields: object) -> RunSpec:
-    base = resolve("beta_vae", "xy_squares").with_fields(batch_size=16, steps=6, log_every=2)
+    base = resolve("beta_vae", XYSquares(size=16)).with_fields(batch_size=16, steps=6, log_every=2)
     return updated(base, fields)
 
 
@@ -47,7 +47,7 @@ def test_factor_vae_with_a_schedule_resumes_bit_for_bit(tmp_path: Path) -> None:
         "batch_size": 16,
         "log_every": 3,
     }
-    base = updated(resolve("factor_vae", "xy_squares"), fields)
+    base = updated(resolve("factor_vae", XYSquares(size=16)), fields)
     assert isinstance(base.objective["tc"].weight, Ramp)
     whole = train(base, out=tmp_path / "whole", progress=False)
     train(base.with_fields(steps=7), out=tmp_path / "parts", progress=False)

@@ -12,7 +12,6 @@ from torch.amp import GradScaler
 from hatchel.cli.options import read_spec
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import to_dict
-from hatchel.data import load
 from hatchel.methods.resolve import resolve
 from hatchel.objective.weights import Ramp
 from hatchel.study.file import study_of
@@ -24,12 +23,13 @@ from hatchel.training.run import TrainedRun, train
 from hatchel.training.spec import Adam, Cosine, CriticAdam, RunSpec, StepDecay, Warmup
 
 CPU = torch.device("cpu")
-SHORT = {"batch_size": 16, "steps": 6, "log_every": 2, "by.hidden": 16, "optimizer.lr": 1e-3}
+SHORT = {"data.size": 16, "batch_size": 16, "steps": 6, "log_every": 2, "by.hidden": 16, "optimizer.lr": 1e-3}
 
 
 def built(**fields: object) -> tuple[RunSpec, System, Batches]:
-    data = load("xy_squares")
-    spec = resolve("factor_vae", "xy_squares", {**SHORT, **fields}).fit_to(data)
+    spec = resolve("factor_vae", "xy_squares", {**SHORT, **fields})
+    data = spec.data.load()
+    spec = spec.fit_to(data)
     system = spec.build(data.shape)
     return spec, system, Batches(spec, data, torch.arange(len(data)), system.objective.needs)
 
