@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
@@ -17,10 +18,13 @@ from hatchel.core.spec import to_dict
 from hatchel.study.engines.engine import Engine
 from hatchel.study.store import Store
 from hatchel.study.task import Task
-from hatchel.study.worker import CRASHES, Outcome, perform
+from hatchel.study.worker import BRIEF, CRASHES, Outcome, perform_several
 
 POLL = 1.0
 """Seconds between two checks of tasks that another runner computes."""
+FIRST, RAMP = 64, 10.0
+"""Tasks handed out, and seconds waited, until the first one tells whether they are short enough to be handed out
+together: a message of an engine's costs several milliseconds."""
 
 
 @dataclass
@@ -137,6 +141,8 @@ class _Session:
         self.tally = Tally(len(todo))
         self.losses: Counter[str] = Counter()
         self._counted = -1.0
+        self._pace: float | None = None
+        """Seconds of a task, the last ones counting most: a worker's first one may load libraries."""
 
     def skip(self, retry: bool) -> None:
         """Leave out what is done, and what has failed unless it is wanted again."""
@@ -164,52 +170,69 @@ class _Session:
                     raise self._broken(f"its workers die, {breaks} times in a row", error) from error
 
     def _drain(self, executor: Executor, plugins: Sequence[str]) -> None:
-        """All tasks are handed out at once: the queue is the engine's affair, and clusters grow by its length."""
+        """Long tasks are handed out at once: the queue is the engine's affair, and clusters grow by its length."""
         new, elsewhere = deque(self.todo), list[str]()
-        waiting: dict[Future[Outcome], str] = {}
-        ready: SimpleQueue[Future[Outcome]] = SimpleQueue()
-        folder = str(self.store.folder.resolve())
+        waiting: dict[Future[list[Outcome]], list[str]] = {}
+        ready: SimpleQueue[Future[list[Outcome]]] = SimpleQueue()
+        folder, began = str(self.store.folder.resolve()), time.monotonic()
         try:
             while self.todo:
-                if new:
-                    digest = new.popleft()
-                    body = to_dict(self.todo[digest])
-                    future = executor.submit(perform, folder, body, self.engine.threads, plugins)
-                    waiting[future] = digest
+                ramp = self._pace is None and len(waiting) >= FIRST and time.monotonic() - began < RAMP
+                if new and not ramp:
+                    digests = [new.popleft() for _ in range(self._together(new))]
+                    bodies = [to_dict(self.todo[digest]) for digest in digests]
+                    future = executor.submit(perform_several, folder, bodies, self.engine.threads, plugins)
+                    waiting[future] = digests
                     future.add_done_callback(ready.put)
-                for future in _finished_of(ready, 0 if new else POLL):
-                    digest = waiting.pop(future)
-                    match self._outcome(digest, future):
-                        case "again":
+                for future in _finished_of(ready, RAMP / 20 if ramp else 0 if new else POLL):
+                    for digest, status in self._outcomes(waiting.pop(future), future):
+                        if status == "again":
                             new.append(digest)
-                        case "elsewhere":
+                        elif status == "elsewhere":
                             elsewhere.append(digest)
-                        case status:
+                        else:
                             self._finish(digest, status)
                             self._report()
-                if not new:
+                if ramp or not new:
                     new.extend(self._freed(elsewhere))
                     self._report()
         finally:
             for future in waiting:
                 future.cancel()
 
-    def _outcome(self, digest: str, future: Future[Outcome]) -> str:
-        """`done`, `failed`, `elsewhere`, or `again` where it was stopped or its worker was lost."""
+    def _together(self, new: Sequence[str]) -> int:
+        """How many of these are handed out in one message: several where they are short, and workers have enough."""
+        if self._pace is None:
+            return 1
+        count = min(int(BRIEF / max(self._pace, 1e-6)), len(new) // (4 * self.engine.slots), FIRST)
+        return next((i for i in range(count) if self.losses[new[i]]), count) or 1
+
+    def _outcomes(self, digests: list[str], future: Future[list[Outcome]]) -> Generator[tuple[str, str]]:
+        """`done`, `failed`, `elsewhere`, or `again` where it was left or stopped, or its worker was lost."""
         try:
-            result = future.result()
+            results = future.result()
         except (BrokenExecutor, HatchelError):
             raise
         except Exception as error:  # `perform` keeps a task's own: this is the engine's
-            self.losses[digest] += 1
-            if self.losses[digest] > CRASHES:
-                raise self._broken(f"lost the worker of task {digest} {self.losses[digest]} times", error) from error
-            return "again"
-        if result.digest != digest:
-            raise HatchelError(f"engine {self.engine.kind}: its workers have another version of Hatchel or a plug-in")
-        if result.status == "full":
-            raise HatchelError(result.message)
-        return "again" if result.status == "stopped" else result.status
+            for digest in digests:
+                self.losses[digest] += 1
+                if self.losses[digest] > CRASHES:
+                    what = f"lost the worker of task {digest} {self.losses[digest]} times"
+                    raise self._broken(what, error) from error
+                yield digest, "again"
+            return
+        for digest, result in zip_longest(digests, results):
+            if result is None or result.status == "stopped":
+                yield digest, "again"
+                continue
+            if result.digest != digest:
+                broken = "its workers have another version of Hatchel or a plug-in"
+                raise HatchelError(f"engine {self.engine.kind}: {broken}")
+            if result.status == "full":
+                raise HatchelError(result.message)
+            if result.status != "elsewhere":
+                self._pace = result.seconds if self._pace is None else (self._pace + result.seconds) / 2
+            yield digest, result.status
 
     def _freed(self, elsewhere: list[str]) -> list[str]:
         """Tasks of another runner: what it has finished is counted, what it let go is taken over."""

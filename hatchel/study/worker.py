@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 CRASHES = 2
 """Times a task may take its worker down with it before it counts as failed."""
+BRIEF = 0.2
+"""Seconds for which a worker goes on with what it was handed together."""
 PATIENCE = 60.0
 """Seconds a worker without a runner is given to save itself."""
 
@@ -37,6 +39,28 @@ class Outcome:
     digest: str
     status: Literal["done", "failed", "stopped", "elsewhere", "full"]
     message: str = ""
+    seconds: float = field(default=0.0, compare=False)
+    """That it took, all in all."""
+
+
+def perform_several(
+    store: str, tasks: Sequence[Mapping[str, Any]], threads: int = 1, plugins: Sequence[str] = ()
+) -> list[Outcome]:
+    """Compute the first task, and more of them while no `BRIEF` has passed: another worker may be free for the rest."""
+    began, found = time.monotonic(), list[Outcome]()
+    for task in tasks:
+        before = time.monotonic()
+        outcome = perform(store, task, threads, plugins)
+        now = time.monotonic()
+        found.append(replace(outcome, seconds=now - before))
+        if outcome.status in ("stopped", "full") or now - began > BRIEF:
+            break
+    return found
+
+
+def stopped(result: object) -> bool:
+    """Whether a call ended because this process was asked to end."""
+    return isinstance(result, list) and any(isinstance(o, Outcome) and o.status == "stopped" for o in result)
 
 
 def perform(store: str, task: Mapping[str, Any], threads: int = 1, plugins: Sequence[str] = ()) -> Outcome:

@@ -18,7 +18,7 @@ from hatchel.study.grid import metrics
 from hatchel.study.runner import Tally, run_tasks
 from hatchel.study.store import Store
 from hatchel.study.trained import Trained
-from hatchel.study.worker import CRASHES
+from hatchel.study.worker import CRASHES, Outcome, perform_several
 from tests.study import session
 from tests.study.toy import Toy, alive, computed, plugin, processes, wait_for
 
@@ -87,6 +87,21 @@ class TestInThisProcess:
             [Toy(seed=i, log=str(log), act=a) for i, a in enumerate(acts)], store, Here(), on_progress=on_progress
         )
         assert list(dict.fromkeys(heard)) == [(0, 0, True), (1, 0, False), (1, 1, False), (2, 1, False)]
+
+    def test_short_tasks_are_handed_out_together_and_what_is_left_again(
+        self, store: Store, log: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sizes: list[int] = []
+
+        def hurried(folder: str, bodies: list[Any], *rest: Any) -> list[Outcome]:
+            sizes.append(len(bodies))
+            return perform_several(folder, bodies[:2], *rest)
+
+        monkeypatch.setattr("hatchel.study.runner.perform_several", hurried)
+        assert run_tasks([Toy(seed=seed, log=str(log)) for seed in range(40)], store, Here()).done == 40
+        assert sorted(computed(log)) == list(range(40))
+        assert (sizes[0], sizes[-1]) == (1, 1)  # nothing is known yet; too few for all workers
+        assert max(sizes) > 1
 
     def test_time_to_go_is_the_pace_of_this_session(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("time.monotonic", lambda: 130.0)

@@ -13,7 +13,7 @@ from multiprocessing import resource_tracker
 from typing import Any, ParamSpec, TypeVar
 
 from hatchel.study.engines.engine import Engine
-from hatchel.study.worker import Outcome, begin_worker
+from hatchel.study.worker import begin_worker, stopped
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class _Immediate(Executor):
         except Exception as error:
             future.set_exception(error)
         else:
-            if isinstance(result, Outcome) and result.status == "stopped":
+            if stopped(result):
                 raise KeyboardInterrupt  # the training loop took the signal that was meant for this process
         return future
 
@@ -97,6 +97,6 @@ def _work(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         result = fn(*args, **kwargs)
     except (KeyboardInterrupt, SystemExit):
         os._exit(1)
-    if isinstance(result, Outcome) and result.status == "stopped":
+    if stopped(result):
         os._exit(1)
     return result
