@@ -176,7 +176,7 @@ def _several(
         plain = frame[(frame["part"] == "") & (frame["representation"] == "mean")]["metric"]
         columns = tuple(Column(name, name) for name in dict.fromkeys(plain))
         about = f"{spec.formula()}, trained with seeds {', '.join(map(str, seeds))}."
-        study = Study(spec.name, about, lambda scale: Grid((cases[0],), len(seeds)), columns, contrast="", trade=None)
+        study = Study(spec.name, about, lambda scale: Grid((cases[0],), len(seeds)), columns, trade=None)
         (table,) = study.tables(frame)
         found |= {
             "report": write_report(study, frame, "laptop", folder / "report", failed),

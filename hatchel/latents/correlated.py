@@ -98,16 +98,6 @@ class CorrelatedGaussian(DiagonalGaussian):
         size = membership.sum(1)[:, None, None]
         return self._log_density(squares.view(shape), sums.view(shape), log_variances, size)
 
-    def conditional_total_correlation(self, block: Block) -> float:
-        """KL(q(z_S|x) || prod_s q(z_s|x)) = -1/2 log|C_S|, the same for every x (Split Encoder, Eq. 6, first term).
-
-        >>> q = CorrelatedGaussian(torch.zeros(1, 2), torch.zeros(1, 2), 0.9)
-        >>> round(q.conditional_total_correlation((0, 1)), 4)  # -1/2 log(1 - 0.9^2)
-        0.8304
-        """
-        n, r = len(block), self.correlation
-        return -0.5 * ((n - 1) * math.log1p(-r) + math.log1p((n - 1) * r))
-
     @property
     def noise(self) -> Tensor:
         dim = self.mean.shape[1]

@@ -265,7 +265,6 @@ register(Study(
     grid=search,
     following=next_round,
     columns=COLUMNS,
-    contrast="",
     tables=search_tables,
     figures=lambda frame: {},
 ))  # fmt: skip

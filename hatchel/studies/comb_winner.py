@@ -264,7 +264,6 @@ register(Study(
     paper="this project",
     grid=confirm,
     columns=COLUMNS,
-    contrast="",
     tables=confirm_tables,
 ))  # fmt: skip
 register(Study(
@@ -273,6 +272,5 @@ register(Study(
     paper="this project",
     grid=ablation,
     columns=COLUMNS,
-    contrast="",
     tables=ablation_tables,
 ))  # fmt: skip

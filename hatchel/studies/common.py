@@ -108,7 +108,7 @@ def rank_correlation_of(first: str, second: str) -> Callable[[Frame], float | No
         by = rows.pivot_table(index="task", columns="metric", values="value", sort=False)
         if not {first, second} <= {*by.columns} or len(by := by[[first, second]].dropna()) < 4:
             return None
-        return float(rank_correlation({first: by[first], second: by[second]}).matrix[0, 1])
+        return float(rank_correlation({first: by[first], second: by[second]})[0, 1])
 
     return correlated
 

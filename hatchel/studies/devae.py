@@ -162,7 +162,6 @@ register(Study(
         Column(f"{ERROR}@level 1", "reconstruction, layer 1", digits=1),
         Column(f"{ERROR}@level 2", "reconstruction, layer 2", digits=1),
     ),
-    contrast="",
     figures=lambda frame: {**trade_off(frame), **information_over_training(frame)},
     claims=tuple(claims()),
 ))  # fmt: skip
@@ -221,7 +220,6 @@ register(Study(
         Column("active_units", "active units", digits=1),
         Column(ERROR, "reconstruction (nats)", digits=1),
     ),
-    contrast="",
     more_figures=active_units,
     claims=tuple(highdim_claims()),
 ))  # fmt: skip

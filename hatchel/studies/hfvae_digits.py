@@ -332,7 +332,6 @@ register(Study(
         Column("gap", "gap", digits=1),
         *(Column(f"told apart: {name}", f"{name}: told apart (AUC)") for name in FEATURES),
     ),
-    contrast="",
     figures=zero_shot_figures,
     claims=tuple(zero_shot_claims()),
 ))  # fmt: skip

@@ -231,5 +231,4 @@ register(Study(
         Column("gaussian_tc", "TC of means", digits=2),
         Column("gaussian_tc@sample", "TC of samples", digits=2),
     ),
-    contrast="",
 ))  # fmt: skip

@@ -201,7 +201,6 @@ register(Study(
     grid=view(lambda labels: labels["method"] in METHODS and labels["encoder"] == "conv"
               and (not labels["variant"] or str(labels["variant"]).startswith("eta")), pairs),
     columns=COLUMNS,
-    contrast="",
     figures=lambda frame: {**trade_off(frame), **figures(frame)},
     claims=tuple(claims()),
 ))  # fmt: skip
@@ -251,6 +250,5 @@ register(Study(
     paper="Cheng et al. 2020, Table 2, Figs. 3, 7, 14-16",
     grid=nets_grid,
     columns=COLUMNS,
-    contrast="",
     claims=tuple(nets_claims()),
 ))  # fmt: skip

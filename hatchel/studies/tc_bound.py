@@ -114,7 +114,6 @@ register(Study(
         Column("sample", "TC of samples", digits=4),
         Column("sample truth", "the same, exact", digits=4),
     ),
-    contrast="",
     figures=bound_figures,
     claims=BOUND,
 ))  # fmt: skip

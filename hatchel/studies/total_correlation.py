@@ -90,7 +90,6 @@ register(Study(
     grid=dimension_grid,
     title="Total correlation in nats",
     columns=(Column("tc", "estimated TC", PUBLISHED, 2), Column("truth", "true TC", TRUTH, 2)),
-    contrast="",
     figures=lambda frame: {},
     claims=tuple(dimension_claims()),
 ))  # fmt: skip

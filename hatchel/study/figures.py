@@ -269,9 +269,9 @@ def agreement(frame: Frame, headings: Mapping[str, str]) -> dict[str, Any]:
         whole = runs.dropna(subset=list(present))
         if len(present) > 2 and len(whole) >= RUNS:
             found = rank_correlation({name: whole[name].tolist() for name in present})
-            matrix = np.where(np.eye(len(present)) > 0, np.nan, found.matrix).tolist()
+            matrix = np.where(np.eye(len(present)) > 0, np.nan, found).tolist()
             texts = list(present.values())
-            drawn[f"Rank correlation of the scores over {found.runs} runs{ending}"] = heat(matrix, texts, texts)
+            drawn[f"Rank correlation of the scores over {len(whole)} runs{ending}"] = heat(matrix, texts, texts)
     return drawn
 
 
