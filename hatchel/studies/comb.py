@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hatchel.studies.pool import NETWORK, SHAPES, SMALL, TEN, source
+from hatchel.studies.pool import NETWORK, SHAPES, SMALL, TEN, columns, source
 from hatchel.study.frame import Frame, groups, select, values, with_value
 from hatchel.study.grid import Grid, Scale, Setting, metrics, trained
 from hatchel.study.grid import changes as changes_of
@@ -249,14 +249,8 @@ def search_tables(frame: Frame) -> list[Table]:
     return made
 
 
-COLUMNS = (
-    Column("score", "mean of the three"),
-    Column("mig", "MIG"),
-    Column("dci", "DCI-D"),
-    Column("factor_vae_score", "FactorVAE score"),
-    Column("explained", "explained"),
-    Column("seconds_per_step", "s a step"),
-)
+SCORES = (Column("score", "mean of the three"), *columns(*JUDGED))
+COLUMNS = (*SCORES, Column("explained", "explained"), Column("seconds_per_step", "s a step"))
 
 register(Study(
     name="comb-search",

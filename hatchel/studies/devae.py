@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hatchel.studies.common import COLUMNS, DATA, DEVAE, ERROR, KL, again, at, matrix, one, trade_off, view
-from hatchel.studies.pool import NETWORK, SHAPES, SPRITES, beta_vae, cell, de_vae, stage, tcvae
+from hatchel.studies.pool import NETWORK, SHAPES, SPRITES, beta_vae, cell, columns, de_vae, stage, tcvae
 from hatchel.study.claims import Claim, each, higher, inside, lower, near, of_each
 from hatchel.study.frame import Frame, groups, tasks
 from hatchel.study.grid import Grid, Scale, metrics
@@ -215,11 +215,7 @@ register(Study(
     about="MIG, reconstruction and active units of four methods with 10 and 1024 dimensions, over training.",
     paper="Wu et al. 2023, Figs. 5, 12",
     grid=highdim_grid,
-    columns=(
-        Column("mig", "MIG"),
-        Column("active_units", "active units", digits=1),
-        Column(ERROR, "reconstruction (nats)", digits=1),
-    ),
+    columns=columns("mig", "active_units", ERROR),
     more_figures=active_units,
     claims=tuple(highdim_claims()),
 ))  # fmt: skip

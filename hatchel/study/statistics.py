@@ -147,9 +147,9 @@ def probability_of_improvement(
 
 
 def rank_correlation(table: Mapping[str, Sequence[float]]) -> Float:
-    """Spearman's between every two metrics, {name: one value per run}: how alike they rank runs (Locatello et al. 2019).
+    """Spearman's between every two metrics: how alike they rank runs (Locatello et al. 2019).
 
-    A metric that never varies correlates 0 with others.
+    `table`: one value per run for each metric; one that never varies correlates 0 with others.
 
     >>> rank_correlation({"mig": [0.1, 0.2, 0.4], "sap": [1, 2, 3], "tc": [9, 5, 2]}).round(6)
     array([[ 1.,  1., -1.],
