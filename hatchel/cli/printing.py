@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hatchel.core.errors import HatchelError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from hatchel.study.claims import Verdict
     from hatchel.study.grid import Scale
+    from hatchel.study.runner import Tally
     from hatchel.study.store import Store
     from hatchel.study.study import Study
     from hatchel.study.table import Table
@@ -56,6 +58,15 @@ def print_summary(
         print(f"\n{len(lines)} failed; again with: {retry}")
         print("\n".join(lines))
     return len(lines)
+
+
+@contextmanager
+def live_tally(quiet: bool) -> Generator[Callable[[Tally], None]]:
+    """What `run_tasks` reports to: a live line of how far it is, or nothing if `quiet`."""
+    from hatchel.core.progress import status
+
+    with nullcontext() if quiet else status() as show:
+        yield lambda t: show(t.done + t.failed, t.total, t.text()) if show else None
 
 
 def table_rows(table: Table) -> dict[str, Any]:

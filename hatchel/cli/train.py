@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -143,9 +142,8 @@ def _several(
     as_json: bool,
 ) -> None:
     """The seeds as a study of one case: what is done is kept, and the same command goes on after a stop."""
-    from hatchel.cli.printing import failures, print_json, print_table, table_rows
+    from hatchel.cli.printing import failures, live_tally, print_json, print_table, table_rows
     from hatchel.cli.tune import engine_from
-    from hatchel.core.progress import status
     from hatchel.study.grid import Grid
     from hatchel.study.report import write_report
     from hatchel.study.runner import run_tasks
@@ -162,11 +160,8 @@ def _several(
     kept.create().write_study(spec.name, "laptop", cases)
     tasks, engine = [case.task for case in cases], engine_from("local", workers, None)
     try:
-        with nullcontext(None) if quiet else status() as show:
-            run_tasks(
-                tasks, kept, engine, retry=retry, plugins=plugin or (),
-                on_progress=lambda t: show(t.done + t.failed, t.total, t.text()) if show else None,
-            )  # fmt: skip
+        with live_tally(quiet) as on_progress:
+            run_tasks(tasks, kept, engine, retry=retry, plugins=plugin or (), on_progress=on_progress)
     except KeyboardInterrupt:
         print("Stopped; the models are saved: the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None

@@ -33,6 +33,7 @@ import textwrap
 import types
 import typing
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, cast, dataclass_transform
 
 from annotated_types import Ge, Gt, Le
@@ -244,6 +245,34 @@ def parse_yaml(text: str) -> Any:
         raise HatchelError("is not YAML or JSON (too deep)") from None
     except (ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
         raise HatchelError(f"is not YAML or JSON ({str(error).splitlines()[0][:80]})") from None
+
+
+def read_fields(path: Path, example: str) -> dict[str, Any]:
+    """The fields and values in a YAML or JSON file, or an error that names it; `example`: of what is expected."""
+    try:
+        body = parse_yaml(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise HatchelError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise HatchelError(f"{path}: is not a text file in UTF-8; save it as such") from None
+    except HatchelError as error:
+        raise HatchelError(f"{path}: {error}") from None
+    if not isinstance(body, dict):
+        raise HatchelError(f"{path}: expected fields and values, such as {example}")
+    return cast(dict[str, Any], body)
+
+
+def dotted(body: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Nested fields as one mapping by their dotted names.
+
+    >>> dotted({"run": {"latent": {"dim": 3}, "seed": 0}, "metrics": ["mig"]})
+    {'run.latent.dim': 3, 'run.seed': 0, 'metrics': ['mig']}
+    """
+    found: dict[str, Any] = {}
+    for name, part in body.items():
+        nested = isinstance(part, Mapping) and part
+        found |= dotted(cast(Mapping[str, Any], part), f"{path}{name}.") if nested else {f"{path}{name}": part}
+    return found
 
 
 @functools.cache

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.estimate import Estimate
-from hatchel.core.spec import to_dict
+from hatchel.core.spec import dotted, to_dict
 from hatchel.evaluation.evaluation import ITEMS
 from hatchel.report.findings import Findings, analyse
 from hatchel.study import frame as frames
@@ -167,7 +167,7 @@ def short(key: str) -> str:
 def flat(run: TrainedRun) -> dict[str, Any]:
     """What was trained, on what and how long, as {dotted field: value}; without the seed."""
     spec = run.spec.with_fields(seed=0)
-    return {**_leaves(to_dict(spec, identity=True)), "data": run.data.name, "steps": run.steps}
+    return {**dotted(to_dict(spec, identity=True)), "data": run.data.name, "steps": run.steps}
 
 
 def differences(groups: Sequence[Group]) -> Mapping[str, list[str]]:
@@ -176,15 +176,6 @@ def differences(groups: Sequence[Group]) -> Mapping[str, list[str]]:
     keys = dict.fromkeys(key for f in fields for key in f)
     found = {key: [str(f.get(key, "–")) for f in fields] for key in keys}
     return {key: values for key, values in found.items() if len(set(values)) > 1}
-
-
-def _leaves(value: Any, path: str = "") -> dict[str, Any]:
-    if not isinstance(value, dict):
-        return {path: value}
-    found: dict[str, Any] = {}
-    for key, inner in cast(dict[str, Any], value).items():
-        found |= _leaves(inner, f"{path}.{key}" if path else key)
-    return found
 
 
 def _identity(run: TrainedRun) -> tuple[Any, ...]:

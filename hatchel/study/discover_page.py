@@ -15,11 +15,10 @@ from hatchel.core.files import write_json, write_text
 from hatchel.core.progress import duration
 from hatchel.metrics._udr import rank_correlations
 from hatchel.report.findings import Findings, analyse
-from hatchel.report.page import write_report
+from hatchel.report.page import rendered, write_report
 from hatchel.report.pictures import mosaic, moved, stops, traversed, typical
 from hatchel.report.style import new_figure, pixels_uri, png, svg
 from hatchel.study.discover import Discovery, Standing
-from hatchel.study.report import rendered
 from hatchel.training.run import TrainedRun
 
 SURE, UNSURE = 0.8, 0.5
@@ -80,7 +79,7 @@ def write_discovery(discovery: Discovery) -> Discovered:
         "figure": Markup(svg(figure, "trade")), "run": folder, "report": (folder / "report.html").resolve().as_uri(),
         "time": duration(discovery.plan.spent), "minutes": discovery.minutes, "sure": SURE,
         "rows": not found.pictured, "rounds": len(discovery.plan.rounds),
-    }))  # fmt: skip
+    }, "hatchel.study"))  # fmt: skip
     (discovery.folder / "trade-off.png").write_bytes(png(figure))
     write_json(discovery.folder / "discover.json", {
         "directions": [{k: v for k, v in vars(d).items() if k != "picture"} for d in directions],
