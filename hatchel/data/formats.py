@@ -80,7 +80,6 @@ class FileArray:
         return out
 
     def all(self) -> NDArray[Any]:
-        """The whole array in memory."""
         return next(self.blocks(max(1, self.shape[0])), np.empty(self.shape, self.dtype))
 
 

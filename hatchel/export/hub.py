@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
+from hatchel.core import __version__
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import SUMS, write_text
-from hatchel.core.version import __version__
 from hatchel.evaluation.codes import weights_digest
 from hatchel.evaluation.evaluation import FILE, Evaluation
 from hatchel.export.folder import Exported, export_folder

@@ -98,12 +98,10 @@ class Layout:
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
-        """What the groups are called."""
         return tuple(self.sites[group[0]].group for group in self.groups)
 
     @functools.cached_property
     def whole(self) -> Block:
-        """All sites together."""
         return tuple(range(len(self.sites)))
 
     @functools.cached_property
@@ -151,7 +149,6 @@ class Layout:
         return list(block) if self.continuous else [c for s in block for c in self.sites[s].columns]
 
     def group(self, name: str) -> Block:
-        """The sites of a group."""
         return self.groups[self.names.index(name)]
 
     def has_marginal(self, block: Block) -> bool:

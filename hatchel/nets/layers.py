@@ -33,7 +33,6 @@ class Grid(NamedTuple):
 
     @property
     def places(self) -> int:
-        """Points of the map."""
         return self.height * self.width
 
     def padding(self, shape: Shape) -> list[nn.Module]:

@@ -43,7 +43,6 @@ class Samples:
         return source.gather(0, order.repeat_interleave(torch.tensor(self.widths), 1).to(source.device))
 
     def detached(self) -> Samples:
-        """Without gradient."""
         return Samples(self.joint.detach(), self.source.detach(), self.widths)
 
 

@@ -33,12 +33,10 @@ class Headline:
 
     @property
     def spec(self) -> Metric:
-        """The metric itself."""
         return from_dict(Metric, self.metric)
 
     @property
     def lower_is_better(self) -> bool:
-        """As the metric says."""
         return type(self.spec).lower_is_better
 
 
@@ -113,7 +111,6 @@ class Findings:
 
     @property
     def encoded(self) -> Encodings:
-        """The run's codes."""
         return self.stored.encoded
 
     @property

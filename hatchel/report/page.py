@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
+from hatchel.core import __version__
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import writable_folder, write_text
 from hatchel.core.progress import duration
 from hatchel.core.spec import to_dict
-from hatchel.core.version import __version__
 from hatchel.evaluation.evaluation import items_in_words
 from hatchel.metrics._active_units import collapse
 from hatchel.metrics.score import Score

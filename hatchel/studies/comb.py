@@ -160,12 +160,10 @@ class Cell:
 
     @property
     def labels(self) -> dict[str, Label]:
-        """As tables show it."""
         return {"encoder": self.encoder, "method": self.objective, "optimiser": self.optimiser}
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Of its run."""
         return {**OBJECTIVES[self.objective], "encoder": ENCODERS[self.encoder], **OPTIMISERS[self.optimiser]}
 
 

@@ -28,12 +28,10 @@ class Group:
 
     @property
     def first(self) -> Findings:
-        """Of the smallest seed."""
         return self.members[0]
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Of its members."""
         return tuple(f.run.spec.seed for f in self.members)
 
     @property

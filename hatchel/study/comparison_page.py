@@ -25,9 +25,9 @@ from hatchel.report.style import (
     SMALL,
     WIDE,
     bare,
+    over_steps,
     pixels_uri,
     small_multiples,
-    step_axis,
     title,
 )
 from hatchel.study.comparison import Comparison, Group, best, differences, estimate
@@ -147,9 +147,8 @@ def _losses(groups: Sequence[Group]) -> Drawing:
     names = list(dict.fromkeys(name for drawn, _ in lines for name in drawn))
     if not names:
         return Drawing({}, "")
-    figure, panels = small_multiples(len(names), 2, 1.4, margin=0.45)
+    figure, panels = over_steps(len(names), 1.4, margin=0.45)
     for axes, name in zip(panels, names, strict=True):
-        bare(axes, grid="y")
         settled: list[float] = []
         for drawn, colour in lines:
             if name in drawn:
@@ -157,10 +156,7 @@ def _losses(groups: Sequence[Group]) -> Drawing:
                 axes.plot(steps, values, color=colour, linewidth=1.2)
                 settled += values[steps >= SETTLED * steps[-1]].tolist()
         settled_range(axes, np.array(settled))
-        step_axis(axes)
         title(axes, name, SMALL)
-    for axes in panels[-2:]:
-        axes.set_xlabel("steps")
     handles = [Line2D([], [], color=COLOURS[i % len(COLOURS)], label=g.label) for i, g in enumerate(groups)]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(groups)), **LEGEND)
     caption = (

@@ -44,7 +44,6 @@ class Direction:
 
     @property
     def sure(self) -> str:
-        """In a word."""
         return "found by every seed" if self.agreement >= SURE else "unsure" if self.agreement >= UNSURE else "doubtful"
 
 
@@ -140,7 +139,6 @@ def trade_off(rounds: Sequence[Sequence[Standing]]) -> Any:
             if last or ranked is rounds[0]:
                 text = f"{standing.label}{' (chosen)' if chosen else ''}"
                 axes.annotate(text, (x, y), (4, 4), textcoords="offset points", fontsize=7, alpha=1 if last else 0.6)
-    axes.set_xlabel("share of the variance that is reconstructed")
-    axes.set_ylabel("agreement between seeds (UDR)")
+    axes.set(xlabel="share of the variance that is reconstructed", ylabel="agreement between seeds (UDR)")
     axes.margins(0.15)
     return figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -82,8 +83,7 @@ def scatter(frame: Frame, x: str, y: str, by: str, headings: tuple[str, str] | N
             color=COLOURS[i % len(COLOURS)], markersize=5, alpha=0.85, label=f"{key} (n={len(kept)})",
         )  # fmt: skip
     _legend(axes)
-    axes.set_xlabel(headings[0] if headings else x)
-    axes.set_ylabel(headings[1] if headings else y)
+    axes.set(xlabel=headings[0] if headings else x, ylabel=headings[1] if headings else y)
     return figure
 
 
@@ -101,8 +101,7 @@ def named_means(frame: Frame, x: str, y: str, by: str, headings: tuple[str, str]
         if len(kept):
             means.append((str(key), float(kept[x].mean()), float(kept[y].mean())))
             axes.plot(*means[-1][1:], markersize=8, **style)
-    axes.set_xlabel(headings[0])
-    axes.set_ylabel(headings[1])
+    axes.set(xlabel=headings[0], ylabel=headings[1])
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
@@ -171,8 +170,7 @@ def lines(
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
     _legend(axes)
-    axes.set_xlabel(headings[0] if headings else x)
-    axes.set_ylabel(headings[1] if headings else ", ".join(names.values()))
+    axes.set(xlabel=headings[0] if headings else x, ylabel=headings[1] if headings else ", ".join(names.values()))
     return figure
 
 
@@ -181,7 +179,7 @@ def curves(frame: Frame, value: str, by: str, heading: str = "") -> Figure:
     found = groups(frame, by)
     figure = new_figure(_height(len(found)))
     axes = bare(figure.subplots(), grid="both")
-    for colour, ((key,), group) in zip(_cycle(), found.items(), strict=False):
+    for colour, ((key,), group) in zip(itertools.cycle(COLOURS), found.items(), strict=False):
         details = tasks(group)["details"]
         drawn = [np.array(d["curves"][value]) for d in details if value in d.get("curves", {})]
         if not drawn:
@@ -190,8 +188,7 @@ def curves(frame: Frame, value: str, by: str, heading: str = "") -> Figure:
         axes.plot(steps, stack.mean(axis=0), color=colour, marker="o", markersize=3, label=f"{key} (n={len(drawn)})")
         axes.fill_between(steps, stack.min(axis=0), stack.max(axis=0), color=colour, alpha=0.15, linewidth=0)
     _legend(axes)
-    axes.set_xlabel("steps")
-    axes.set_ylabel(heading or value)
+    axes.set(xlabel="steps", ylabel=heading or value)
     return figure
 
 
@@ -288,10 +285,6 @@ def _by_data(frame: Frame) -> list[tuple[str, Frame]]:
         (f", {data}" if len(found) > 1 else "", group.drop(columns="data", errors="ignore"))
         for (data,), group in found.items()
     ]
-
-
-def _cycle() -> list[str]:
-    return list(COLOURS) * 4
 
 
 def _legend(axes: Axes) -> None:

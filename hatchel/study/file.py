@@ -93,7 +93,6 @@ class StudyFile(Spec):
             _refuse_twins(self.grid(cast(Scale, scale)))
 
     def grid(self, scale: Scale) -> Grid:
-        """Every run at a scale."""
         own, fields = self._at(scale)
         settings = product(self._methods(), self._data(own["data"]), *self._fields(), self._zipped())
         free = {change.field for s in settings for change in s.changes if change.field in s.labels}

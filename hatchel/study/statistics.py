@@ -103,6 +103,11 @@ def over_seeds(
     return _estimate(float(statistic(runs[None])[0]), statistic(runs[draws]), level, len(runs))
 
 
+def mean_of(values: Sequence[float]) -> Estimate:
+    """Of runs, as far as it is known: of one alone there is no interval."""
+    return over_seeds(values) if len(values) > 1 else Estimate(float(values[0]), n=1)
+
+
 def paired_difference(first: Sequence[float], second: Sequence[float], *, level: float = 0.95) -> Estimate:
     """first - second over runs that share seed and data pairwise: what the seeds have in common cancels.
 

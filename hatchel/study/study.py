@@ -170,7 +170,6 @@ class Study:
 
     @property
     def score(self) -> str:
-        """What methods are judged by."""
         return self.trade[1] if self.trade else "mig"
 
     def _tables(self, frame: Frame) -> list[Table]:

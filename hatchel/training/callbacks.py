@@ -122,14 +122,12 @@ class Watch:
         self._sum: Tensor | float = self._state["sum"]
 
     def add(self, loss: Loss) -> None:
-        """The loss of one step."""
         read = self._stop.reads(loss) if self._stop else None
         if read is not None:
             self._sum = read.detach().double() + self._sum
             self._state["count"] += 1
 
     def due(self, done: int) -> bool:
-        """Whether to look after so many steps."""
         return self._stop is not None and done % self._stop.every == 0
 
     def enough(self, run: TrainedRun) -> bool:

@@ -73,7 +73,6 @@ class TrainedRun:
 
     @property
     def spec(self) -> RunSpec:
-        """What was asked for."""
         return self.description.spec
 
     @property

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 from hatchel.cli.listing import FAMILIES
 from hatchel.cli.main import app
 from hatchel.cli.options import kinds
+from hatchel.core import __version__
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import read_json
-from hatchel.core.version import __version__
 from hatchel.data.source import Source
 from hatchel.methods.method import Method
 from hatchel.training.callbacks import Tracker
