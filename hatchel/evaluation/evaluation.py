@@ -360,7 +360,7 @@ class MetricStop(Stop, kind="metric"):
     def metric(self) -> Metric:
         return from_dict(Metric, self.of, "stop.of")
 
-    def refusal(self, spec: RunSpec, data: Dataset) -> str:
+    def problem(self, spec: RunSpec, data: Dataset) -> str:
         lacks = "factors" in self.metric.needs and data.space is None
         return f"stop.of: {self.of} needs factors, which {data.name} has none of; use stop=plateau" if lacks else ""
 
