@@ -74,7 +74,6 @@ class Layout:
         groups: Mapping[str, Sequence[int]],
         nesting: tuple[Partition, ...] = (),
         *,
-        levels: int = 1,
         layered: bool = False,
         closed_kl: bool = True,
         given_class: bool = False,
@@ -89,7 +88,9 @@ class Layout:
                 place = f"z{column}" if size == 1 else f"z{column}-{column + size - 1}"
                 sites.append(Site(place if plain else f"{place} {group}", tuple(range(column, column + size)), group))
                 column += size
-        return Layout(tuple(sites), nesting or (tuple(blocks),), levels, layered, closed_kl, given_class)
+        return Layout(
+            tuple(sites), nesting or (tuple(blocks),), layered=layered, closed_kl=closed_kl, given_class=given_class
+        )
 
     @property
     def groups(self) -> Partition:

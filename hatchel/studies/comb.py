@@ -190,9 +190,9 @@ WINNER = Cell()
 """Of the search. Until its last round is done, the centre stands for it."""
 
 
-def base(scale: Scale, steps: int, data: str = SHAPES) -> dict[str, Any]:
+def base(scale: Scale, steps: int) -> dict[str, Any]:
     """Fields of every run."""
-    own = {"data": source(data, scale), "steps": steps, "batch_size": 64, "optimizer.lr": 1e-3, "test_share": 0.1}
+    own = {"data": source(SHAPES, scale), "steps": steps, "batch_size": 64, "optimizer.lr": 1e-3, "test_share": 0.1}
     return own | ({"batch_size": 16, "test_share": 0.0} if scale == "smoke" else {})
 
 

@@ -61,13 +61,13 @@ class Comparison:
         )
 
 
-def load_runs(folders: Sequence[Path], data: str | None = None, device: str = "auto") -> list[TrainedRun]:
+def load_runs(folders: Sequence[Path], data: str | None = None) -> list[TrainedRun]:
     """All runs with their data, or the first that cannot be had, by its folder; before anything is measured."""
     runs: list[TrainedRun] = []
     seen: dict[tuple[Any, ...], Path] = {}
     for folder in folders:
         try:
-            run = TrainedRun.load(folder, device, data=data)
+            run = TrainedRun.load(folder, "auto", data=data)
             key = (*_identity(run), run.spec.seed)
             if key in seen:
                 raise HatchelError(f"{folder}: same configuration and seed as {seen[key]}; give one of them")

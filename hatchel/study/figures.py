@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from matplotlib.transforms import Bbox
 
-from hatchel.report.style import ACCENT, INK, LEGEND, OTHERS, SMALL, WIDE, WIDTH, bare, new_figure, title
+from hatchel.report.style import ACCENT, INK, LEGEND, OTHERS, SMALL, WIDE, WIDTH, bare, new_figure
 from hatchel.study.frame import Frame, column, estimate, groups, labels_of, tasks, values, wide
 from hatchel.study.statistics import rank_correlation
 from hatchel.study.table import Column, probability
@@ -139,7 +139,6 @@ def lines(
     value: str | Mapping[str, str],
     by: str,
     headings: tuple[str, str] | None = None,
-    truth: Mapping[float, float] | None = None,
     log: bool = False,
 ) -> Figure:
     """A value (or several with what they are called, dashed after the first) against a numeric label.
@@ -150,8 +149,6 @@ def lines(
     found = groups(frame, by)
     figure = new_figure(_height(len(found) * len(names)))
     axes = bare(figure.subplots(), grid="both")
-    if truth:
-        axes.plot(list(truth), list(truth.values()), color=INK, linewidth=2.4, alpha=0.3, label="truth")
     for i, ((key,), group) in enumerate(found.items()):
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i // len(COLOURS) % len(MARKERS)]
         for style, (name, called) in zip(("-", "--", ":"), names.items(), strict=False):
@@ -174,7 +171,7 @@ def lines(
     return figure
 
 
-def curves(frame: Frame, value: str, by: str, heading: str = "") -> Figure:
+def curves(frame: Frame, value: str, by: str) -> Figure:
     """A value over training, from the tasks' snapshots: the mean over seeds, its range as a band."""
     found = groups(frame, by)
     figure = new_figure(_height(len(found)))
@@ -188,21 +185,16 @@ def curves(frame: Frame, value: str, by: str, heading: str = "") -> Figure:
         axes.plot(steps, stack.mean(axis=0), color=colour, marker="o", markersize=3, label=f"{key} (n={len(drawn)})")
         axes.fill_between(steps, stack.min(axis=0), stack.max(axis=0), color=colour, alpha=0.15, linewidth=0)
     _legend(axes)
-    axes.set(xlabel="steps", ylabel=heading or value)
+    axes.set(xlabel="steps", ylabel=value)
     return figure
 
 
-def heat(
-    matrix: Sequence[Sequence[float | None]], rows: Sequence[str], columns: Sequence[str], heading: str = ""
-) -> Figure:
+def heat(matrix: Sequence[Sequence[float | None]], rows: Sequence[str], columns: Sequence[str]) -> Figure:
     """Numbers in a grid, a colour each; what is missing stays empty."""
     from hatchel.report.panels.matrices import heat_map
 
     values = np.array([[np.nan if v is None else v for v in line] for line in matrix], dtype=np.float64)
-    figure = heat_map(values, rows, columns)
-    if heading:
-        title(figure.axes[0], heading)
-    return figure
+    return heat_map(values, rows, columns)
 
 
 def grid_of(

@@ -104,11 +104,10 @@ def estimate(frame: Frame, name: str) -> Estimate | None:
     return mean_of(found) if found else None
 
 
-def paired(first: Frame, second: Frame, name: str, beside: str = "") -> list[tuple[float, float]]:
-    """A value of the first and one of the second (of the same name, if no other is given), for every seed of both."""
-    a, b = (dict(zip(f["seed"], f["value"], strict=True)) for f in (
-        first[first["metric"] == name], second[second["metric"] == (beside or name)]
-    ))  # fmt: skip
+def paired(first: Frame, second: Frame, name: str) -> list[tuple[float, float]]:
+    """A value of the first and of the second, for every seed of both."""
+    found = (frame[frame["metric"] == name] for frame in (first, second))
+    a, b = (dict(zip(rows["seed"], rows["value"], strict=True)) for rows in found)
     return [(a[seed], b[seed]) for seed in sorted(a.keys() & b.keys())]
 
 
