@@ -57,7 +57,7 @@ def parse(arguments: Sequence[str]) -> dict[str, Any]:
     >>> parse(["gamma=10", "latent.dim=16", "by=mws", "anchors=[0, 1]"])
     {'gamma': 10, 'latent.dim': 16, 'by': 'mws', 'anchors': [0, 1]}
     """
-    from hatchel.core.spec import parse_yaml
+    from hatchel.core.fields import parse_yaml
 
     values: dict[str, Any] = {}
     for argument in arguments:
@@ -90,7 +90,8 @@ def load_plugins(files: Sequence[Path] | None) -> None:
 
 def read_spec(target: str, arguments: Sequence[str]) -> RunSpec:
     """The run that a method's name or a YAML/JSON file describes, with the assignments applied."""
-    from hatchel.core.spec import from_dict, read_fields, updated
+    from hatchel.core.fields import read_fields
+    from hatchel.core.spec import from_dict, updated
     from hatchel.methods.resolve import resolve
     from hatchel.training.spec import RunSpec
 

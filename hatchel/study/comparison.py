@@ -10,7 +10,8 @@ from typing import Any
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.estimate import Estimate
-from hatchel.core.spec import dotted, to_dict
+from hatchel.core.fields import dotted
+from hatchel.core.spec import to_dict
 from hatchel.evaluation.evaluation import ITEMS
 from hatchel.report.findings import Findings, analyse
 from hatchel.study import frame as frames

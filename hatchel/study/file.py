@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from hatchel.core.errors import HatchelError, unknown
-from hatchel.core.spec import Count, Spec, from_dict, parse_yaml, read_fields, to_dict
+from hatchel.core.fields import parse_yaml, read_fields
+from hatchel.core.spec import Count, Spec, from_dict, to_dict
 from hatchel.data.source import Source
 from hatchel.methods.resolve import holds_list, method_named
 from hatchel.metrics.metric import Metric

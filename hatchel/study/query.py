@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.spec import dotted
+from hatchel.core.fields import dotted
 from hatchel.study.frame import Frame
 from hatchel.study.store import Store
 

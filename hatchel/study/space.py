@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.spec import parse_yaml
+from hatchel.core.fields import parse_yaml
 from hatchel.methods.resolve import default_of
 from hatchel.study.file import options_of
 
