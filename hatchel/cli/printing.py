@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -140,21 +139,22 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[Any]], markdown
     from rich.table import Table
     from rich.text import Text
 
-    if markdown and not sys.stdout.isatty():
+    console = Console()
+    if markdown and not console.is_terminal:
         print(markdown)
         return
     texts = [["" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row] for row in rows]
-    if not sys.stdout.isatty():
+    if not console.is_terminal:
         widths = [max(map(len, column)) for column in zip(headings, *texts, strict=True)]
         for line in (headings, *texts):
             print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
         return
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
+    for place, heading in enumerate(headings):
+        table.add_column(heading, overflow="fold", style="" if place else "cyan")
     for row in texts:
         table.add_row(*(Text(text) for text in row))
-    Console().print(table)
+    console.print(table)
 
 
 def as_text(answer: pd.DataFrame, form: str) -> str:
