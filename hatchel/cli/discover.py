@@ -45,14 +45,10 @@ def discover(
     where.ready()
     search = Discovery(from_dict(Source, data, "data"), minutes, Store(store), where, seed)
     log = (lambda line: None) if quiet else (lambda line: print(line, file=sys.stderr))
-    try:
-        with live_tally(quiet) as on_progress:
-            search.go(log, on_progress)
-        log("measuring the chosen model, and the page")
-        found = write_discovery(search)
-    except KeyboardInterrupt:
-        print("Stopped. The same command resumes.", file=sys.stderr)
-        raise typer.Exit(130) from None
+    with live_tally(quiet) as on_progress:
+        search.go(log, on_progress)
+    log("measuring the chosen model, and the page")
+    found = write_discovery(search)
     if as_json:
         print_json(read_json(search.folder / "discover.json"))
         return

@@ -58,7 +58,7 @@ def test_what_is_packed_scores_as_the_run_does(run: TrainedRun, here: Path) -> N
     np.testing.assert_allclose(copy.reconstruct(images), run.reconstruct(images), atol=5e-3)
     names = ["mig", "sap", "modularity", "active_units", "gaussian_tc"]
     ours, theirs = (evaluate(r, names, bootstrap=0, store=False)["mean"] for r in (copy, run))
-    # Of 64 items one that crosses the edge of a bin moves MIG by up to log(64) / 64 / log(8) = 0.03, modularity the like.
+    # Of 64 items one across the edge of a bin moves MIG by up to log(64) / 64 / log(8) = 0.03, modularity the like.
     for name in names:
         close = 0.04 if name in ("mig", "modularity") else 0.01
         assert float(ours[name]) == pytest.approx(float(theirs[name]), abs=close), name
