@@ -192,6 +192,7 @@ def explore(
     load_plugins(plugin)
     if static is None and runtime is not None:
         raise HatchelError("--runtime: is only used together with --static FOLDER")
+    from hatchel.core.plugins import extra
     from hatchel.evaluation.codes import ITEMS, items_stored
     from hatchel.explorer.session import Session
     from hatchel.training.run import TrainedRun
@@ -207,12 +208,9 @@ def explore(
         session = Session(runs, items=items, seed=seed)
         print(f"Explorer: {write_static(session, static, found) / 'index.html'}")
         return
-    try:
-        from hatchel.explorer.server import Listening
-    except ImportError as error:
-        raise HatchelError(f'the explorer needs {error.name}: pip install "hatchel[web]"') from None
+    server = extra("hatchel.explorer.server", "web", "the explorer")
     session = Session(runs, items=items, seed=seed)
-    opened = Listening.on(session, host=host, port=port)
+    opened = server.Listening.on(session, host=host, port=port)
     print(f"Explorer: {opened.address}   (Ctrl+C to stop)", flush=True)
     if browse:
         import webbrowser

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.core.errors import HatchelError
+from hatchel.core.plugins import extra
 from hatchel.core.spec import Count, local
 from hatchel.metrics.information import Float, concentration, standardised, weighted_concentration
 from hatchel.metrics.metric import Metric, Subsampling
@@ -99,7 +99,7 @@ class DCI(Metric):
 
             return Lasso(alpha=self.alpha, max_iter=10_000)
         if self.regressor == "lightgbm":
-            lightgbm = _lightgbm()
+            lightgbm = extra("lightgbm", "fast", 'dci: regressor="lightgbm"')
             build: Callable[..., Any] = lightgbm.LGBMRegressor if continuous else lightgbm.LGBMClassifier
             # Depth, rounds and step of the reference; seeded and single-threaded, so that it repeats.
             options = {
@@ -154,14 +154,6 @@ def _regressed(probe: Probe, k: int, model: Any) -> Fit:
 def _shares(importance: NDArray[Any]) -> Float:
     total = float(np.sum(importance))
     return np.asarray(importance, dtype=np.float64) / (total if total > 0 else 1.0)
-
-
-def _lightgbm() -> Any:
-    try:
-        import lightgbm
-    except ImportError:
-        raise HatchelError('dci: regressor="lightgbm" needs LightGBM: pip install "hatchel[fast]"') from None
-    return lightgbm
 
 
 class MED(Metric):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hatchel.core.errors import HatchelError, unknown
 from hatchel.core.estimate import Estimate
 from hatchel.core.files import claimed
+from hatchel.core.plugins import extra
 from hatchel.core.spec import to_dict
 from hatchel.data.source import Source
 from hatchel.methods.resolve import resolve
@@ -224,9 +225,6 @@ def point_text(point: Mapping[str, Any]) -> str:
 
 
 def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError:
-        raise HatchelError('tuning needs Optuna: pip install "hatchel[tune]"') from None
+    optuna = extra("optuna", "tune", "tuning")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna

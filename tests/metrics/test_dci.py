@@ -7,7 +7,6 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier,
 
 from hatchel.core.errors import HatchelError
 from hatchel.metrics import DCI, Probe, dci, med, med_topk
-from hatchel.metrics._dci import _lightgbm  # pyright: ignore[reportPrivateUsage]
 
 REFERENCE = {
     "dsprites__e_nonlinear": (0.320132509, 0.251970055, 0.42224),
@@ -159,10 +158,12 @@ def test_seeds(grid, noise):
     assert dci(codes, grid, seed=5).value == pytest.approx(dci(codes, grid, seed=4).value, abs=0.01)
 
 
-def test_lightgbm_is_an_extra(monkeypatch):
+def test_lightgbm_is_an_extra(monkeypatch, grid):
     monkeypatch.setitem(__import__("sys").modules, "lightgbm", None)
-    with pytest.raises(HatchelError, match=r"hatchel\[fast\]"):
-        _lightgbm()
+    with pytest.raises(
+        HatchelError, match=r'^dci: regressor="lightgbm" needs lightgbm: pip install "hatchel\[fast\]"$'
+    ):
+        dci(grid, grid, regressor="lightgbm")
 
 
 def test_med_of_perfect_and_duplicated_codes(grid):
