@@ -14,10 +14,10 @@ from hatchel.metrics.score import Score
 from hatchel.report.findings import HEADLINES, Findings
 from hatchel.report.page import NumberText, rendered
 from hatchel.report.panels.curves import SETTLED, curves, settled_range
-from hatchel.report.panels.images import strip
+from hatchel.report.panels.images import strips
 from hatchel.report.panels.panel import Drawing, DrawnPanel
 from hatchel.report.panels.scores import score_chart
-from hatchel.report.pictures import mosaic, rows_figure, traversal_labels, traversed
+from hatchel.report.pictures import rows_figure, traversal_labels, traversed
 from hatchel.report.style import (
     ACCENT,
     LEGEND,
@@ -26,7 +26,6 @@ from hatchel.report.style import (
     WIDE,
     bare,
     over_steps,
-    pixels_uri,
     small_multiples,
     title,
 )
@@ -193,13 +192,8 @@ def _traversals(groups: Sequence[Group]) -> Drawing:
             if not found.pictured:
                 continue
             images, counts = traversed(found.run, found, ROWS)
-            order = found.dimensions.order[: len(images)].tolist()
-            strips = [
-                strip(found.dimensions, d, pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]])))
-                for row, d in enumerate(order)
-            ]
             name = _name(group, found)
-            blocks.append(RUN.format(name, Markup("\n").join(strips)))
+            blocks.append(RUN.format(name, strips(found.dimensions, images, counts)))
             drawn[f"traversals {name}"] = rows_figure(images, traversal_labels(found.dimensions, len(images)), counts)
     caption = (
         f"The {ROWS} most informative dimensions of each run, each over the range of that run's own codes, the others "

@@ -81,10 +81,6 @@ def traversals(found: Findings) -> Drawing | None:
             caption += f" Not shown: {hidden} that say{'s' * (hidden == 1)} less."
         return Drawing({"traversals": columns.traversals(found, rows)[0]}, caption)
     images, counts = traversed(found.run, found, rows)
-    strips = [
-        strip(found.dimensions, d, pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]])))
-        for row, d in enumerate(found.dimensions.order[: len(images)].tolist())
-    ]
     low, high = (f"{100 * q:g} %" for q in RANGE)
     caption = (
         "Each row moves one dimension and keeps the others at the code of a typical item, the most informative "
@@ -94,7 +90,15 @@ def traversals(found: Findings) -> Drawing | None:
     if hidden := len(found.dimensions.order) - len(images):
         caption += f" Not shown: {hidden} that say{'s' * (hidden == 1)} less."
     figure = rows_figure(images, traversal_labels(found.dimensions, len(images)), counts)
-    return Drawing({"traversals": figure}, caption, Markup("\n").join(strips))
+    return Drawing({"traversals": figure}, caption, strips(found.dimensions, images, counts))
+
+
+def strips(dimensions: Dimensions, images: Images, counts: list[int]) -> Markup:
+    """The rows of a traversal (R, n, H, W, C), of which so many images each are meant."""
+    rows = enumerate(dimensions.order[: len(images)].tolist())
+    return Markup("\n").join(
+        strip(dimensions, d, pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]]))) for row, d in rows
+    )
 
 
 def strip(dimensions: Dimensions, d: int, uri: str) -> Markup:
