@@ -127,7 +127,7 @@ def prior_samples(found: Findings) -> Drawing | None:
         table = Markup(drawn.to_html(index=False, border=0, float_format="{:.3g}".format))
         return Drawing({}, "Decoded draws of z ~ p(z): the mean of a number, else the likeliest value.", table)
     rows = sample_rows(found)
-    strips = [ROW.format(name=name, uri=pixels_uri(mosaic(images[None]))) for name, images in rows.items()]
+    parts = [ROW.format(name=name, uri=pixels_uri(mosaic(images[None]))) for name, images in rows.items()]
     prior = found.run.model.latent.prior_at(found.run.steps)
     caption = "Decoded draws of z ~ p(z)" + (", as the run has learned it." if prior.learned else ".")
     if found.run.levels > 1:
@@ -135,7 +135,7 @@ def prior_samples(found: Findings) -> Drawing | None:
     if len({site.group for site in found.dimensions.sites}) > 1:
         caption += " Below: one group drawn, all others kept at the code of a typical item."
     figure = rows_figure(np.stack(list(rows.values())), list(rows))
-    return Drawing({"prior_samples": figure}, caption, Markup("\n").join(strips))
+    return Drawing({"prior_samples": figure}, caption, Markup("\n").join(parts))
 
 
 def sample_rows(found: Findings, count: int = SHOWN, seed: int = 0) -> dict[str, Images]:
