@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
+from hatchel.core.plugins import extra
 from hatchel.core.progress import in_notebook
 from hatchel.data.dataset import Dataset
 from hatchel.data.held import dataset_of
@@ -164,15 +165,12 @@ class Run(TrainedRun):
 
     def explore(self, height: int = 760) -> Any:
         """Explore the run: inside a notebook, else in the browser until Ctrl-C; needs the `web` extra."""
-        try:
-            from hatchel.explorer.server import Listening
-        except ImportError as error:
-            raise HatchelError(f'the explorer needs {error.name}: pip install "hatchel[web]"') from None
+        server = extra("hatchel.explorer.server", "web", "the explorer")
         from hatchel.explorer.session import Session
 
         inside = in_notebook()
         items = items_stored(self) or ITEMS
-        opened = Listening.on(Session([self], items=items), host="127.0.0.1", port=None, framed=inside)
+        opened = server.Listening.on(Session([self], items=items), host="127.0.0.1", port=None, framed=inside)
         if inside:
             from IPython.display import IFrame
 
