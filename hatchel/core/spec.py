@@ -222,7 +222,10 @@ def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
             node = cast(dict[str, Any], node)
         if last == "kind" and node.get("kind") != value:
             node.clear()
-        node[last] = to_dict(value)
+        value, now = to_dict(value), node.get(last)
+        if isinstance(now, dict) and "kind" in now and isinstance(value, dict) and "kind" not in value:
+            value = {**cast(dict[str, Any], now), **value}  # `latent: {dim: 16}`: fields of what is there
+        node[last] = value
     return data
 
 
