@@ -175,7 +175,10 @@ def from_dict(cls: type[S], data: Any, path: str = "") -> S:
     body = {str(k): v for k, v in cast(Mapping[Any, Any], data).items()}
     if cls.family:
         if "kind" not in body and inspect.isabstract(cls):
-            raise HatchelError(f"{_place(path)}a {cls.family} needs a 'kind'. Known: {', '.join(cls.members())}")
+            article = "an" if cls.family[0] in "aeio" else "a"
+            raise HatchelError(
+                f"{_place(path)}{article} {cls.family} needs a 'kind'. Known: {', '.join(cls.members())}"
+            )
         kind = str(body.pop("kind", cls.kind))
         whole = None if kind in cls.members() else _meant(cls, kind)  # `data=./photos data.size=32`
         cls = _member(cls, kind if whole is None else whole.kind, path)

@@ -98,6 +98,11 @@ def test_list(family: str) -> None:
         (["list", "methds"], r"unknown family 'methds'\. Did you mean 'methods'"),
         (["list", "presets"], r"presets are called methods: hatchel list methods"),
         (["evaluate", "."], r"is not a run"),
+        (["train", "runs/none", "--resume"], r"runs/none: is not a run \(it has no config\.json\)"),
+        (["evaluate"], r"^Missing argument 'RUN'\. See: .* evaluate --help$"),
+        (["study", "show", "--jsn"], r"^No such option: --jsn .* See: .* study show --help$"),
+        (["train", "vae", "--epochs", "many"], r"^Invalid value for '--epochs': .* See: .* train --help$"),
+        (["trian"], r"^No such command 'trian'. Did you mean 'train'\? See: .*--help$"),
         (["evaluate", ".", "--plugin", "x.py"], r"there is no such file"),
     ],
 )
