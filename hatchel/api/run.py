@@ -53,6 +53,9 @@ class Picture:
     values: NDArray[Any]
     """Images (rows, n, H, W, C) as bytes, or rows of a table (rows, n, F) in the data's units."""
 
+    def __repr__(self) -> str:
+        return f"<Picture of {self.values.shape}: a notebook shows it, .save('picture.png') writes it>"
+
     def _repr_png_(self) -> bytes:
         from hatchel.report.style import png
 
@@ -108,6 +111,9 @@ class Run(TrainedRun):
         run = cls.__new__(cls)
         vars(run).update(vars(trained))
         return run
+
+    def __repr__(self) -> str:
+        return f"<Run {self.spec.title}: {self.steps:,} steps, {self.spec.latent.width} latents, {self.folder}>"
 
     def evaluate(self, *arguments: Any, **options: Any) -> Evaluation:
         """Every metric on codes of the run's own data; see `hatchel.evaluation.evaluation.evaluate`."""

@@ -11,7 +11,9 @@ from hatchel.cli.options import STUDIES, AsJson, EngineName, EngineSet, Folder, 
 
 
 def discover(
-    data: Annotated[str, typer.Argument(help="A folder of images, an array, a table, or a built-in data set.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A folder of images, an array, a table, or a built-in data set.")
+    ],
     minutes: Annotated[float, typer.Option("--minutes", "-m", help="Time to spend.")] = 30.0,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the whole procedure.")] = 0,
     engine: EngineName = "local",

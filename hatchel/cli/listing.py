@@ -44,6 +44,7 @@ def list_members(
     family: Annotated[
         str,
         typer.Argument(
+            metavar="FAMILY",
             help=", ".join(FAMILIES),
             autocompletion=lambda incomplete: [f for f in FAMILIES if f.startswith(incomplete)],
         ),
@@ -99,10 +100,14 @@ def describe(family: str) -> list[dict[str, Any]]:
 def show(
     target: Annotated[
         str,
-        typer.Argument(help="A method, or a YAML/JSON file.", autocompletion=kinds("hatchel.methods", "Method")),
+        typer.Argument(
+            metavar="METHOD|FILE",
+            help="A method, or a YAML/JSON file.",
+            autocompletion=kinds("hatchel.methods", "Method"),
+        ),
     ],
     assignments: Annotated[
-        list[str] | None, typer.Argument(help="Fields to change, as key=value.", metavar="[KEY=VALUE]...")
+        list[str] | None, typer.Argument(help="Fields to change, as key=value.", metavar="KEY=VALUE")
     ] = None,
     size: Annotated[int, typer.Option(help="Pixels per side to assume if only the data's files could show it.")] = 64,
     plugin: Plugin = None,

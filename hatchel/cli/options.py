@@ -97,6 +97,10 @@ def read_spec(target: str, arguments: Sequence[str]) -> RunSpec:
 
     changes = parse(arguments)
     path = Path(target)
+    if (path / "config.json").is_file():
+        raise HatchelError(f"{path}: is a run; it is trained further by: hatchel train {path} --resume steps=...")
+    if path.suffix == "" and len(path.parts) > 1:  # no method has such a name
+        raise HatchelError(f"{path}: is not a run (it has no config.json); runs are made by `hatchel train METHOD`")
     if path.suffix in (".yaml", ".yml", ".json"):
         body = read_fields(path, "`method: factor_vae`")
         if "preset" in body:

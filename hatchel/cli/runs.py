@@ -85,7 +85,7 @@ def evaluate(
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Folders of runs, or zoo:NAME; several are compared.", parser=run_folder),
+        typer.Argument(metavar="RUN", help="Folders of runs, or zoo:NAME; several are compared.", parser=run_folder),
     ],
     out: Annotated[
         Path | None,
@@ -155,7 +155,8 @@ def report(
 def explore(
     run: RunFolder,
     other: Annotated[
-        Path | None, typer.Argument(help="A second run, to compare on the same items.", parser=run_folder)
+        Path | None,
+        typer.Argument(metavar="RUN", help="A second run, to compare on the same items.", parser=run_folder),
     ] = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; the printed link holds the token that every request needs.")

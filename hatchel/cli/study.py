@@ -260,7 +260,7 @@ def publish(
 @app.command()
 def claims(
     wanted: Annotated[
-        list[str] | None, typer.Argument(metavar="[PAPER|ID]...", help="Some alone: recurd, R2, R2.mig; else all.")
+        list[str] | None, typer.Argument(metavar="PAPER|ID", help="Some alone: recurd, R2, R2.mig; else all.")
     ] = None,
     store: Annotated[Path | None, typer.Option(help="Records; by default ./studies, else the published ones.")] = None,
     as_json: AsJson = False,

@@ -21,13 +21,14 @@ def train(
     target: Annotated[
         str,
         typer.Argument(
+            metavar="METHOD|FILE|RUN",
             help="A method, a YAML/JSON file, or (with --resume) a run's folder.",
             autocompletion=kinds("hatchel.methods", "Method"),
         ),
     ],
     assignments: Annotated[
         list[str] | None,
-        typer.Argument(help="Fields to change, as key=value; dotted keys reach any field.", metavar="[KEY=VALUE]..."),
+        typer.Argument(help="Fields to change, as key=value; dotted keys reach any field.", metavar="KEY=VALUE"),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder; by default runs/NAME-DIGEST.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,

@@ -19,11 +19,11 @@ SHOWN = 5
 
 
 def tune(
-    method: Annotated[str, typer.Argument(help="A method of `hatchel list methods`.")],
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="A method of `hatchel list methods`.")],
     assignments: Annotated[
         list[str],
         typer.Argument(
-            metavar="FIELD=LOW..HIGH|FIELD=[A,B]|KEY=VALUE...",
+            metavar="FIELD=LOW..HIGH|FIELD=[A,B]|KEY=VALUE",
             help="A range, a list to choose from, or a value that stays; log:FIELD=LOW..HIGH on a log scale.",
         ),
     ],

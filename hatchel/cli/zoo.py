@@ -44,7 +44,9 @@ def list_models(as_json: AsJson = False) -> None:
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A model, as `hatchel zoo list` names it; with or without zoo:.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A model, as `hatchel zoo list` names it; with or without zoo:.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Print a model's card: data, settings, every seed that was tried, scores with intervals.

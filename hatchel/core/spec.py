@@ -172,7 +172,10 @@ def from_dict(cls: type[S], data: Any, path: str = "") -> S:
     body = {str(k): v for k, v in cast(Mapping[Any, Any], data).items()}
     if cls.family:
         if "kind" not in body and inspect.isabstract(cls):
-            raise HatchelError(f"{_place(path)}a {cls.family} needs a 'kind'. Known: {', '.join(cls.members())}")
+            article = "an" if cls.family[0] in "aeio" else "a"
+            raise HatchelError(
+                f"{_place(path)}{article} {cls.family} needs a 'kind'. Known: {', '.join(cls.members())}"
+            )
         kind = str(body.pop("kind", cls.kind))
         whole = None if kind in cls.members() else _meant(cls, kind)  # `data=./photos data.size=32`
         cls = _member(cls, kind if whole is None else whole.kind, path)
@@ -219,7 +222,10 @@ def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
             node = cast(dict[str, Any], node)
         if last == "kind" and node.get("kind") != value:
             node.clear()
-        node[last] = to_dict(value)
+        value, now = to_dict(value), node.get(last)
+        if isinstance(now, dict) and "kind" in now and isinstance(value, dict) and "kind" not in value:
+            value = {**cast(dict[str, Any], now), **value}  # `latent: {dim: 16}`: fields of what is there
+        node[last] = value
     return data
 
 

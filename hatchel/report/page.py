@@ -134,19 +134,22 @@ MENTIONED = 4
 def learned(found: Findings) -> str:
     """What was learned, in a sentence, and one more for each factor that a dimension follows in its own way."""
     dimensions = found.dimensions
-    if dimensions.shares is None:
+    if dimensions.shares is None or not len(dimensions.active):
         return _unlabelled(found)
     where = own_dimensions(dimensions, found.fits)
     own = [f"{factor} ({dimensions.name(d)})" for factor, d in where.items() if d is not None]
     rest = [factor for factor, d in where.items() if d is None]
+    if len(where) == 1:
+        said = f"The factor {(own or rest)[0]} is in {'one dimension of its own' if own else 'no one dimension'}"
+    elif own:
+        count = f"{len(own)} of {len(where)}" if rest else f"All {len(own)}"
+        place = "factors are in one dimension each" if len(own) > 1 else "factors is in one dimension of its own"
+        missing = f"; {_and(rest)} {'is' if len(rest) == 1 else 'are'} not" if rest else ""
+        said = f"{count} {place}: {_and(own)}{missing}"
+    else:
+        said = f"None of the {len(where)} factors ({', '.join(rest)}) is in one dimension of its own"
     why = [fit.note for fit in found.fits if fit.factor in rest and fit.note and fit.dimension in dimensions.active]
-    if not own:
-        none = f"None of the {len(where)} factors ({', '.join(rest)}) is in one dimension of its own."
-        return " ".join([none, *why])
-    count = f"{len(own)} of {len(where)}" if rest else f"All {len(own)}"
-    place = "factors are in one dimension each" if len(own) > 1 else "factors is in one dimension of its own"
-    missing = f"; {_and(rest)} {'is' if len(rest) == 1 else 'are'} not" if rest else ""
-    return " ".join([f"{count} {place}: {_and(own)}{missing}.", *why])
+    return " ".join([f"{said}.", *why, *([_unlabelled(found)] if found.run.columns else [])])
 
 
 def by_reason(skipped: Mapping[str, str]) -> dict[str, str]:
@@ -156,7 +159,7 @@ def by_reason(skipped: Mapping[str, str]) -> dict[str, str]:
 
 
 def _unlabelled(found: Findings) -> str:
-    """The same where no factors are known: of a table, which columns each dimension moves."""
+    """What can be said without factors: of a table, which columns each dimension moves."""
     active, all_of = len(found.dimensions.active), len(found.dimensions.order)
     if not active:
         return f"Nothing was learned: none of the {all_of} dimensions says anything about the input."

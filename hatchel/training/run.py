@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -92,7 +93,8 @@ class TrainedRun:
                 f"{self.folder}: was trained on items of shape {self.shape}, those of {data.name} have {data.shape}; "
                 "give data of that shape"
             )
-        if data.fingerprint != self.description.fingerprint:
+        alone = dataclasses.replace(data, space=None, codes=None)  # factors may have come since
+        if self.description.fingerprint not in (data.fingerprint, alone.fingerprint):
             print(f"hatchel: {self.folder}: {data.name} is not the data it was trained on", file=sys.stderr)
         return data
 
@@ -353,13 +355,13 @@ def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -
     if not checkpoints(folder) and not resume:
         return None  # it diverged or was killed before its first checkpoint: there is nothing to go on from, or to lose
     if found.fingerprint != wanted.fingerprint:
-        raise HatchelError(f"{folder}: was trained on other data; choose another folder with --out, or --force")
+        raise HatchelError(f"{folder}: was trained on other data; choose another --out, or --force to start over")
     # The same data may have moved: what they are is compared above.
     same: Callable[[RunSpec], str] = lambda s: s.with_fields(steps=1, data=Memory()).digest()  # noqa: E731
     if same(found.spec) != same(wanted.spec):
         raise HatchelError(
-            f"{folder}: holds a run with another configuration; choose another --out, or --force "
-            f"(to train that run further: hatchel train {folder} --resume steps=...)"
+            f"{folder}: holds a run with another configuration; choose another --out, or --force to start over "
+            f"(in Python out=..., force=True; to train that run further: hatchel train {folder} --resume steps=...)"
         )
     steps = int(checkpoints(folder)[0].name.removeprefix("step-")) if checkpoints(folder) else 0
     sound = bool(steps) and intact(checkpoints(folder)[0])
@@ -374,6 +376,6 @@ def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -
     if not resume:
         raise HatchelError(
             f"{folder}: holds an unfinished run ({steps} of {wanted.spec.steps} steps); "
-            "add --resume to go on, or --force to start over"
+            "add --resume to go on, or --force to start over (in Python resume=True, force=True)"
         )
     return None

@@ -68,7 +68,10 @@ def losses_figure(events: Sequence[Mapping[str, Any]], symbols: Mapping[str, str
     drawn = curves(events)
     figure, panels = over_steps(len(drawn), 1.3, margin=0.25)
     for axes, (name, (steps, values)) in zip(panels, drawn.items(), strict=True):
-        axes.plot(steps, values, color=INK if name == "loss" else ACCENT, linewidth=1.3)
+        alone = "o" if len(steps) == 1 else None  # a line needs two points
+        axes.plot(
+            steps, values, color=INK if name == "loss" else ACCENT, linewidth=1.3, marker=alone, clip_on=not alone
+        )
         axes.set_xlim(0, steps[-1])
         settled_range(axes, values[steps >= SETTLED * steps[-1]])
         text = textwrap.shorten(f"{name} = {symbols[name]}" if name in symbols else name, LETTERS, placeholder=" …")

@@ -101,9 +101,19 @@ def strips(dimensions: Dimensions, images: Images, counts: list[int]) -> Markup:
     )
 
 
+def three_digits(number: float) -> str:
+    """As a person writes it.
+
+    >>> three_digits(1736.2), three_digits(69.37), three_digits(0.0012345)
+    ('1,740', '69.4', '0.00123')
+    """
+    text = f"{number:.3g}"
+    return f"{float(text):,.0f}" if abs(float(text)) >= 1000 else text
+
+
 def strip(dimensions: Dimensions, d: int, uri: str) -> Markup:
     """One row with what it shows."""
-    way = f"from {dimensions.low[d]:.2f} to {dimensions.high[d]:.2f}"
+    way = f"from {dimensions.low[d]:z.2f} to {dimensions.high[d]:z.2f}"
     if dimensions.sites[d].discrete:
         last = len(dimensions.sites[d].columns) - 1
         way = "through its values " + ", ".join(f"{v * last:.0f}" for v in stops(dimensions, d))
@@ -111,7 +121,7 @@ def strip(dimensions: Dimensions, d: int, uri: str) -> Markup:
     return STRIP.format(
         name=dimensions.name(d),
         factor=Markup(" <span>{}</span>").format(factor) if factor else "",
-        detail=f"I = {round(float(dimensions.information[d]), 2) + 0.0:.2f}, {way}",
+        detail=f"I = {dimensions.information[d]:z.2f}, {way}",
         uri=uri,
         way=way,
     )
@@ -124,7 +134,7 @@ def prior_samples(found: Findings) -> Drawing | None:
         if not found.run.columns:
             return None
         drawn = decoded_frame(found.run.sample(8)[1], found.run.columns)
-        table = Markup(drawn.to_html(index=False, border=0, float_format="{:.3g}".format))
+        table = Markup(drawn.to_html(index=False, border=0, float_format=three_digits))
         return Drawing({}, "Decoded draws of z ~ p(z): the mean of a number, else the likeliest value.", table)
     rows = sample_rows(found)
     parts = [ROW.format(name=name, uri=pixels_uri(mosaic(images[None]))) for name, images in rows.items()]
