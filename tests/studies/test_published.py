@@ -20,11 +20,13 @@ def published(study: str) -> dict[str, dict[tuple, float]]:
 @pytest.mark.parametrize(
     ("study", "line", "wanted"),
     [
-        ("recurd", (SPRITES, "beta-VAE", 4), (0.0066, 0.0284, 0.2617, 0.1191, 0.1148, 0.2181)),
-        ("recurd", (SPRITES, "beta-VAE", 16), (0.0094, 0.0242, 0.2241, 0.1820, 0.1575, 0.2087)),
-        ("recurd", (SPRITES, "AnnealedVAE"), (0.0171, 0.0311, 0.1177, 0.1449, 0.1793, 0.1663)),
-        ("recurd", (SPRITES, "FactorVAE", 6.4), (0.0228, 0.0436, 0.2594, 0.1955, 0.1375, 0.1699)),
-        ("recurd", (SPRITES, "beta-TCVAE", 4), (0.0162, 0.0352, 0.1585, 0.1774, 0.1988, 0.1660)),
+        ("recurd", (SPRITES, "beta-VAE", 4, "D = 8"), (0.0066, 0.0284, 0.2617, 0.1191, 0.1148, 0.2181)),
+        ("recurd", (SPRITES, "beta-VAE", 16, "D = 8"), (0.0094, 0.0242, 0.2241, 0.1820, 0.1575, 0.2087)),
+        ("recurd", (SPRITES, "beta-VAE", 60, "D = 8"), (0.0127, 0.0445, 0.1432, 0.1291, 0.1261, 0.1769)),
+        ("recurd", (SPRITES, "AnnealedVAE", "", "D = 8"), (0.0171, 0.0311, 0.1177, 0.1449, 0.1793, 0.1663)),
+        ("recurd", (SPRITES, "FactorVAE", 6.4, "D = 8"), (0.0228, 0.0436, 0.2594, 0.1955, 0.1375, 0.1699)),
+        ("recurd", (SPRITES, "beta-TCVAE", 4, "D = 8"), (0.0162, 0.0352, 0.1585, 0.1774, 0.1988, 0.1660)),
+        ("recurd", (SPRITES, "DIP-VAE-I", 100, "D = 8"), (0.0213, 0.0261, 0.0731, 0.1038, 0.0968, 0.1496)),
         ("recurd", (SPRITES, "RecurD-1", 0.1), (0.0047, 0.0502, 0.2707, 0.3841, 0.3835, 0.2222)),
         ("recurd", (SPRITES, "InfoGAN"), (None, None, 0.1598)),
         ("recurd", (SPRITES, "ControlVAE"), (None, None, 0.2455)),
