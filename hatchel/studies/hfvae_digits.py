@@ -28,10 +28,12 @@ METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "beta-VAE": ("beta_vae", {"beta": 4, "latent": {"kind": "diagonal", "dim": 10}}),
 }
 BESIDE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "HFVAE, learned prior": ("hf_vae", {"prior": "whole"}),
     "beta-SVAE, head start": ("beta_svae", {"beta": 4, "head_start": 10}),
     "JointVAE": ("joint_vae", {}),
 }
-"""Not in the paper, where the discrete variable is measured: the first shares with HFVAE what is ours in it."""
+"""Where the discrete variable is measured, what the paper has no figures of: the first is a prior of learned covariance
+and class probabilities, as its section 5 allows; the second shares with HFVAE what is ours in it."""
 STEPS = {"smoke": 2, "laptop": 2_000, "paper": 2_400}
 SEEDS = {"smoke": 1, "laptop": 5, "paper": 5}
 SNAPSHOTS = {"smoke": 2, "laptop": 5, "paper": 6}
@@ -62,7 +64,7 @@ def discrete_grid(scale: Scale) -> Grid:
     cases = [
         Case({"data": name, "method": label}, measured(run_of(label, source, scale), scale, SNAPSHOTS[scale]))
         for name, source in DIGITS.items()
-        for label in (*METHODS, *BESIDE)
+        for label in (*METHODS, *list(BESIDE)[: 1 if scale == "smoke" else None])
     ]
     return Grid(tuple(cases), SEEDS[scale], NOTE[scale])
 

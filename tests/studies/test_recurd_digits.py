@@ -52,6 +52,29 @@ def test_codes_that_say_nothing_are_no_better_than_chance(monkeypatch: pytest.Mo
     assert values[accuracy(1.0)] == pytest.approx(1 / 8)
 
 
+def test_a_model_is_trained_on_the_share_whose_labels_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 64 images 13 and all: the codes that the classifier is given are of those the run was trained on."""
+    read: dict[float, list[int]] = {}
+    images = {image.tobytes(): n for n, image in enumerate(DATA.load().images(np.arange(64)))}
+
+    def trained(task: Trained, workspace: Workspace) -> SimpleNamespace:
+        def encode(given: Any) -> Any:
+            read.setdefault(task.run.test_share, []).extend(images[i.tobytes()] for i in given)
+            return rows_of(given)
+
+        return SimpleNamespace(encode=encode)
+
+    monkeypatch.setattr(Trained, "trained", trained)
+    task = Classified(5, DATA, DATA, resolve("vae", DATA), shares=(0.2, 1.0), trained_on="share")
+    task.compute(HERE)
+    assert [run.test_share for run in task.trainings()] == [0.8, 0.0]
+    assert {run.seed for run in task.trainings()} == {5}
+    assert sorted(read[0.8][:13]) == DATA.load().split(5, 0.8)[0].tolist()
+    assert sorted(read[0.0][:64]) == list(range(64))
+    whole = Classified(5, DATA, DATA, resolve("vae", DATA))
+    assert [run.test_share for run in whole.trainings()] == [0.0]
+
+
 def test_a_limit_on_labels_is_that_of_fewer_images(monkeypatch: pytest.MonkeyPatch) -> None:
     few = Classified(3, DATA, DATA, labels=32, shares=(1.0,)).compute(HERE).values
     half = Classified(3, DATA, DATA, shares=(0.5,)).compute(HERE).values
