@@ -140,7 +140,7 @@ def run(
     tasks = [case.task for case in some]
     try:
         while True:
-            kept.write_study(study.name, scale, cases)
+            kept.write_study(study.name, scale, cases, again)
             taken = [] if fresh else kept.adopt(dict.fromkeys(task.digest() for task in tasks))
             if taken and not quiet:
                 words = f"{len(taken)} of {len(tasks)} tasks are published: taken over (--fresh computes them)"

@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from hatchel.core.files import write_json, write_text
+from hatchel.core.files import write_bytes, write_json, write_text
 from hatchel.core.progress import duration
 from hatchel.metrics._udr import rank_correlations
 from hatchel.report.findings import Findings, analyse
@@ -79,7 +79,7 @@ def write_discovery(discovery: Discovery) -> Discovered:
         "time": duration(discovery.plan.spent), "minutes": discovery.minutes, "sure": SURE,
         "rows": not found.pictured, "rounds": len(discovery.plan.rounds),
     }, "hatchel.study"))  # fmt: skip
-    (discovery.folder / "trade-off.png").write_bytes(png(figure))
+    write_bytes(discovery.folder / "trade-off.png", png(figure))
     write_json(discovery.folder / "discover.json", {
         "directions": [{k: v for k, v in vars(d).items() if k != "picture"} for d in directions],
         "chosen": best.label, "run": str(folder), "seconds": discovery.plan.spent,

@@ -161,19 +161,21 @@ class Store:
         found = sorted(path.parent.name for path in (self.folder / "cells").glob("*/record.json"))
         return [digest for digest in found if self.status(digest) == "done"]
 
-    def write_study(self, name: str, scale: str, cases: Sequence[Case]) -> None:
-        """Keep which tasks a study consists of."""
-        self.list_study(name, scale, [(c.labels, c.task.seed, c.task.digest()) for c in cases])
+    def write_study(self, name: str, scale: str, cases: Sequence[Case], again: str = "") -> None:
+        """Keep which tasks a study consists of, and the command that computes what is missing."""
+        self.list_study(name, scale, [(c.labels, c.task.seed, c.task.digest()) for c in cases], again)
 
-    def list_study(self, name: str, scale: str, cases: Iterable[tuple[Mapping[str, Any], int, str]]) -> None:
+    def list_study(
+        self, name: str, scale: str, cases: Iterable[tuple[Mapping[str, Any], int, str]], again: str = ""
+    ) -> None:
         """The same from labels, seeds and digests."""
         folder = self.folder / "studies"
         folder.mkdir(parents=True, exist_ok=True)
         rows = [{"cell": digest, "seed": seed, "labels": dict(labels)} for labels, seed, digest in cases]
-        write_json(folder / f"{name}-{scale}.json", {"study": name, "scale": scale, "entries": rows})
+        write_json(folder / f"{name}-{scale}.json", {"study": name, "scale": scale, "again": again, "entries": rows})
 
     def studies(self) -> list[dict[str, Any]]:
-        """Every study that was run here: {"study", "scale", "entries"}."""
+        """Every study that was run here: {"study", "scale", "again", "entries"}."""
         return [cast(dict[str, Any], read_json(p)) for p in sorted((self.folder / "studies").glob("*.json"))]
 
     def frame(self, study: str = "", scale: str = "") -> Frame:

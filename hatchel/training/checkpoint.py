@@ -82,7 +82,7 @@ class Description:
 
 def checkpoints(folder: Path) -> list[Path]:
     """Complete checkpoints, newest first."""
-    return sorted((p for p in (folder / "checkpoints").glob("step-*") if p.is_dir()), reverse=True)
+    return sorted((p for p in (folder / "checkpoints").glob(f"step-{9 * '[0-9]'}*") if p.is_dir()), reverse=True)
 
 
 def checkpoint_of(folder: Path, step: int) -> Path:

@@ -321,8 +321,8 @@ def _train(
         if first:
             if not (resume or force) and checkpoints(folder):
                 raise HatchelError(f"{folder}: another process has just trained into it; add --resume or --force")
-            if force:
-                shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+            for old in checkpoints(folder) if force else ():
+                shutil.rmtree(old)  # they alone: --out may name a folder that holds other things, too
             description.write(folder)
             if progress:
                 print(f"{spec.name} on {data.name}: {announcement(spec, data, system.model)}", file=sys.stderr)
@@ -351,6 +351,8 @@ def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -
     """The finished run in a folder, if there is one; a foreign or unfinished one is refused."""
     if force or not folder.exists() or all(p.name == LOCK or unfinished(p) for p in folder.iterdir()):
         return None
+    if not (folder / "config.json").is_file():
+        raise HatchelError(f"{folder}: holds other things, and no run; choose another folder with --out, or --force")
     found = Description.read(folder)
     if not checkpoints(folder) and not resume:
         return None  # it diverged or was killed before its first checkpoint: there is nothing to go on from, or to lose
