@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pythae
 import runner
 import streaming
@@ -27,10 +28,12 @@ from encoders import Side
 
 from hatchel.core.memory import keep_memory
 from hatchel.core.spec import updated
+from hatchel.data.dataset import Dataset
 from hatchel.methods.resolve import resolve
 from hatchel.objective.trace import Batch
 from hatchel.training.cost import cost
 from hatchel.training.spec import RunSpec
+from hatchel.training.stacked import Stacked
 
 PLAIN = {"encoder": "conv", "decoder": "deconv", "likelihood": "bernoulli"}
 TARGETS = {
@@ -139,6 +142,36 @@ def of_methods(rounds: int) -> list[str]:
     return lines
 
 
+def of_stacked(rounds: int) -> list[str]:
+    """Seconds a seed of several seeds in one step, beside one after another."""
+    wide = {"encoder": "mlp", "decoder": "mlp_decoder"}
+    small = {name: {"kind": kind, "hidden": [32]} for name, kind in wide.items()}
+    lines = [
+        "| beta-VAE, batch 64 | seeds | ms a seed, one by one | stacked | speed-up |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for title, shape, nets, seeds in (
+        ("32 px colour, convolutions", (32, 32, 3), PLAIN, 4),
+        ("16 px, an MLP of 256 units", (16, 16, 1), wide, 4),
+        ("16 px, an MLP of 32 units", (16, 16, 1), small, 8),
+    ):
+        data = Dataset("random", np.random.default_rng(0).integers(0, 256, (512, *shape)).astype(np.uint8))
+        spec = updated(resolve("beta_vae", "xy_squares"), {**PLAIN, **nets})
+        stacked, single = Stacked(spec, range(seeds), data), Side(spec, data.reader()(torch.arange(64)))
+        stacked.step(0)
+        single.step()
+        times = list[tuple[float, float]]()
+        for step in range(1, rounds + 1):
+            began = time.process_time()
+            stacked.step(step)
+            many = (time.process_time() - began) / seeds
+            times.append((single.seconds(seeds), many))
+        one, many = (1000 * statistics.median(values) for values in zip(*times, strict=True))
+        gain = statistics.median(a / b for a, b in times)
+        lines.append(f"| {title} | {seeds} | {one:.1f} | {many:.1f} | {gain:.2f} |")
+    return lines
+
+
 def of_precision(rounds: int) -> list[str]:
     lines = ["| beta-VAE | float32, ms a step | bfloat16 | speed-up | target |", "| --- | --- | --- | --- | --- |"]
     for size, batch, channels in ((32, 64, 3), (64, 256, 1)):
@@ -155,6 +188,7 @@ def sections(rounds: int) -> dict[str, tuple[str, Callable[[], list[str]]]]:
     """By name: the title and what measures it."""
     return {
         "methods": ("Methods", lambda: of_methods(rounds)),
+        "stacked": ("Several seeds in one step", lambda: of_stacked(rounds)),
         "precision": ("Precision", lambda: of_precision(rounds)),
         "runner": ("The runner of studies", runner.section),
         "streaming": ("Data larger than memory", lambda: streaming.section(rounds)),
