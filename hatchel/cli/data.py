@@ -108,13 +108,21 @@ def show(
     if ds.columns:
         print_table(("column", "likelihood", "encoded values"), [(c.name, c.kind_of, c.width) for c in ds.columns])
         return
+    import io
+
     from PIL import Image
 
+    from hatchel.core.errors import HatchelError
+    from hatchel.core.files import write_bytes
     from hatchel.data.dataset import contact_sheet
 
-    target = out or Path(f"{ds.name}.png")
+    target, sheet = out or Path(f"{ds.name}.png"), io.BytesIO()
+    try:
+        Image.fromarray(contact_sheet(ds, seed)).save(sheet, Image.registered_extensions()[target.suffix.lower()])
+    except (KeyError, OSError):
+        raise HatchelError(f"--out {target}: is no name of a picture; try --out {ds.name}.png") from None
     target.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(contact_sheet(ds, seed)).save(target)
+    write_bytes(target, sheet.getvalue())
     print(f"contact sheet: {target}")
 
 

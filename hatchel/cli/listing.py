@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from hatchel.cli.options import AsJson, Plugin, kinds, load_plugins, read_spec
-from hatchel.cli.printing import print_json
+from hatchel.cli.printing import print_json, print_table
 from hatchel.core.errors import HatchelError, unknown
 
 if TYPE_CHECKING:
@@ -65,17 +65,8 @@ def list_members(
     if as_json:
         print_json(rows)
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
     keys = [key for key in rows[0] if key != "fields"] if rows else ["name"]
-    for key in keys:
-        table.add_column(key, no_wrap=key == "name", style="cyan" if key == "name" else "")
-    for row in rows:
-        table.add_row(*(Text(str(row[key])) for key in keys))  # Text: a bracket in a formula is no markup
-    Console().print(table)
+    print_table(keys, [[row[key] for key in keys] for row in rows])
 
 
 def describe(family: str) -> list[dict[str, Any]]:

@@ -26,6 +26,7 @@ from hatchel.core.files import disk_problem
 KEPT = {
     "quickstart": "the models are saved; the same command goes on",
     "train": "the last checkpoint is kept; `hatchel train RUN --resume` goes on from it",
+    "discover": "what was trained is kept; the same command goes on",
     "evaluate": "what was stored is kept; the same command goes on",
     "report": "what was stored is kept; the same command goes on",
     "data": "files that were fetched are kept; the same command goes on",

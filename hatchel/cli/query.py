@@ -80,13 +80,10 @@ def export(
 
 def write_parquet(answer: pd.DataFrame, path: Path) -> None:
     """A Parquet file; a column of several types becomes text."""
-    from hatchel.core.errors import HatchelError
     from hatchel.core.files import write_bytes
+    from hatchel.core.plugins import extra
 
-    try:
-        import pyarrow  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    except ImportError as error:
-        raise HatchelError(f'writing Parquet needs {error.name}: pip install "hatchel[data]"') from None
+    extra("pyarrow", "data", "writing Parquet")
     typed = answer.infer_objects()
     for name in typed.columns:
         kinds = {type(v) for v in answer[name] if v is not None}

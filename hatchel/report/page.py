@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
+from hatchel.core import __version__
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import writable_folder, write_text
 from hatchel.core.progress import duration
 from hatchel.core.spec import to_dict
-from hatchel.core.version import __version__
 from hatchel.evaluation.evaluation import items_in_words
 from hatchel.metrics._active_units import collapse
 from hatchel.metrics.score import Score
@@ -58,11 +58,13 @@ def page(found: Findings, controls: Sequence[Control] = (), panels: Sequence[Dra
     )
 
 
-def rendered(template: str, values: Mapping[str, Any]) -> str:
-    """A template of this package, filled in; what is missing is an error, and what is text is escaped."""
+def rendered(
+    template: str, values: Mapping[str, Any], package: str = "hatchel.report", folder: str = "templates"
+) -> str:
+    """A package's template, over the base page of the report; what is missing is an error, and text is escaped."""
     environment = Environment(
-        loader=PackageLoader("hatchel.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
+        loader=ChoiceLoader([PackageLoader(package, folder), PackageLoader("hatchel.report")]), autoescape=True,
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     return environment.get_template(template).render(values, version=__version__)
 
@@ -81,14 +83,17 @@ class NumberText:
 
     value: str
     interval: str = ""
+    each: str = ""
+    """Run by run, where there are several."""
+    best: bool = False
 
     @classmethod
-    def of(cls, score: Score | None) -> NumberText:
+    def of(cls, score: Score | None, runs: Sequence[float] = (), best: bool = False) -> NumberText:
         """Three decimals, or a dash where there is nothing."""
         if score is None:
             return cls("–")
-        ends = score.interval
-        return cls(f"{score.value:.3f}", f"{ends.low:.3f} – {ends.high:.3f}" if ends else "")
+        ends, each = score.interval, ", ".join(f"{v:.3f}" for v in runs) if len(runs) > 1 else ""
+        return cls(f"{score.value:.3f}", f"{ends.low:.3f} – {ends.high:.3f}" if ends else "", each, best)
 
 
 @dataclass(frozen=True)

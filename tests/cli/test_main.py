@@ -16,12 +16,13 @@ import torch
 import yaml
 from typer.testing import CliRunner
 
+from hatchel.__main__ import main as start
 from hatchel.cli.listing import FAMILIES
 from hatchel.cli.main import app
 from hatchel.cli.options import kinds
+from hatchel.core import __version__
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import read_json
-from hatchel.core.version import __version__
 from hatchel.data.source import Source
 from hatchel.methods.method import Method
 from hatchel.training.callbacks import Tracker
@@ -173,6 +174,20 @@ def test_ctrl_c_is_one_line_and_130(monkeypatch: pytest.MonkeyPatch, command: li
     assert result.exit_code == 130
     assert line in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_ctrl_c_while_the_program_still_starts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hatchel.cli.main.main", interrupted)
+    with pytest.raises(SystemExit) as stop:
+        start()
+    assert (stop.value.code, capsys.readouterr().err) == (130, "\nhatchel: stopped\n")
+    light = "import sys, hatchel.__main__; sys.exit('typer' in sys.modules)"  # what is imported before is not caught
+    assert subprocess.run([sys.executable, "-c", light], check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a program holds: every kind of object gives the same items; what cannot be told is asked."""
+"""What a program holds: every kind of object gives the same items; what cannot be known is asked."""
 
 from __future__ import annotations
 

@@ -81,10 +81,6 @@ def traversals(found: Findings) -> Drawing | None:
             caption += f" Not shown: {hidden} that say{'s' * (hidden == 1)} less."
         return Drawing({"traversals": columns.traversals(found, rows)[0]}, caption)
     images, counts = traversed(found.run, found, rows)
-    strips = [
-        strip(found.dimensions, d, pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]])))
-        for row, d in enumerate(found.dimensions.order[: len(images)].tolist())
-    ]
     low, high = (f"{100 * q:g} %" for q in RANGE)
     caption = (
         "Each row moves one dimension and keeps the others at the code of a typical item, the most informative "
@@ -94,7 +90,15 @@ def traversals(found: Findings) -> Drawing | None:
     if hidden := len(found.dimensions.order) - len(images):
         caption += f" Not shown: {hidden} that say{'s' * (hidden == 1)} less."
     figure = rows_figure(images, traversal_labels(found.dimensions, len(images)), counts)
-    return Drawing({"traversals": figure}, caption, Markup("\n").join(strips))
+    return Drawing({"traversals": figure}, caption, strips(found.dimensions, images, counts))
+
+
+def strips(dimensions: Dimensions, images: Images, counts: list[int]) -> Markup:
+    """The rows of a traversal (R, n, H, W, C), of which so many images each are meant."""
+    rows = enumerate(dimensions.order[: len(images)].tolist())
+    return Markup("\n").join(
+        strip(dimensions, d, pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]]))) for row, d in rows
+    )
 
 
 def three_digits(number: float) -> str:
@@ -133,7 +137,7 @@ def prior_samples(found: Findings) -> Drawing | None:
         table = Markup(drawn.to_html(index=False, border=0, float_format=three_digits))
         return Drawing({}, "Decoded draws of z ~ p(z): the mean of a number, else the likeliest value.", table)
     rows = sample_rows(found)
-    strips = [ROW.format(name=name, uri=pixels_uri(mosaic(images[None]))) for name, images in rows.items()]
+    parts = [ROW.format(name=name, uri=pixels_uri(mosaic(images[None]))) for name, images in rows.items()]
     prior = found.run.model.latent.prior_at(found.run.steps)
     caption = "Decoded draws of z ~ p(z)" + (", as the run has learned it." if prior.learned else ".")
     if found.run.levels > 1:
@@ -141,7 +145,7 @@ def prior_samples(found: Findings) -> Drawing | None:
     if len({site.group for site in found.dimensions.sites}) > 1:
         caption += " Below: one group drawn, all others kept at the code of a typical item."
     figure = rows_figure(np.stack(list(rows.values())), list(rows))
-    return Drawing({"prior_samples": figure}, caption, Markup("\n").join(strips))
+    return Drawing({"prior_samples": figure}, caption, Markup("\n").join(parts))
 
 
 def sample_rows(found: Findings, count: int = SHOWN, seed: int = 0) -> dict[str, Images]:
