@@ -91,7 +91,7 @@ def _given(data: Any, factors: Any, options: Mapping[str, Any]) -> Dataset:
         data = data.to_frame()
     if hasattr(data, "toarray"):  # scipy's sparse matrices
         data = data.toarray()
-    if isinstance(data, list) and _nested(cast(list[Any], data)[:1]):
+    if _nested(data):
         data = as_numbers(data)
     if hasattr(data, "iloc"):
         found = from_frame(data, **options)
@@ -113,10 +113,11 @@ def _given(data: Any, factors: Any, options: Mapping[str, Any]) -> Dataset:
     return _of_items(data, factors, loader, options)
 
 
-def _nested(first: list[Any]) -> bool:
-    """Whether a list is an array in lists, not items with their labels: its first item is numbers, or lists in one."""
-    inner = first[0][:1] if first and isinstance(first[0], list | tuple) else ()
-    return any(isinstance(x, int | float) or (isinstance(x, list) and isinstance(first[0], list)) for x in inner)
+def _nested(data: Any) -> bool:
+    """Whether it is an array in lists, not items with their labels: its first item is numbers, or lists in one."""
+    first: Any = data[0] if isinstance(data, list) and data else None
+    inner: Any = first[:1] if isinstance(first, list | tuple) else ()
+    return any(isinstance(x, int | float) or (isinstance(x, list) and isinstance(first, list)) for x in inner)
 
 
 def with_factors(data: Dataset, factors: Any) -> Dataset:
