@@ -204,7 +204,7 @@ class Run(TrainedRun):
         """A card: what was trained, its scores as far as they are measured, traversals."""
         facts = f"{self.steps:,} steps, {self.spec.latent.width} latents, {self.folder}"
         lines = html.escape(f": minimises {self.spec.formula()}"), html.escape(facts)
-        parts = [f"<b>{html.escape(self.spec.name)}</b>{'<br>'.join(lines)}"]
+        parts = [f"<b>{html.escape(self.spec.title)}</b>{'<br>'.join(lines)}"]
         try:
             means = Evaluation.load(self.folder).get("mean") or {}
             parts.append(", ".join(f"{html.escape(name)} <b>{float(s):.3f}</b>" for name, s in means.items()))

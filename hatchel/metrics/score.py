@@ -118,8 +118,8 @@ class Scores(dict[str, Score]):
 
         rows = [
             {
-                "metric": s.name, "value": s.value, "low": s.interval and s.interval.low,
-                "high": s.interval and s.interval.high, "n": s.n, "seed": s.seed,
+                "metric": s.name, "value": s.value, "low": s.interval.low if s.interval else math.nan,
+                "high": s.interval.high if s.interval else math.nan, "n": s.n, "seed": s.seed,
             }
             for s in self.values()
         ]  # fmt: skip

@@ -88,8 +88,9 @@ def test_a_run_on_an_array_is_loaded_with_the_array(tmp_path: Path, capsys: pyte
     loaded = hatchel.load(tmp_path, data=(x, y))
     assert capsys.readouterr().err == ""
     assert float(loaded.evaluate(["mig"], bootstrap=0)["mig"]) == float(made.evaluate(["mig"], bootstrap=0)["mig"])
-    unlabelled = hatchel.train("vae", data=x, out=tmp_path / "x", latent={"dim": 2}, **FEW)
-    assert unlabelled.spec.latent.dim == 2
+    unlabelled = hatchel.train("beta_vae", data=x, beta=2, out=tmp_path / "x", latent={"dim": 3}, **FEW)
+    assert unlabelled.spec.latent.dim == 3
+    assert unlabelled._repr_html_().startswith("<p><b>beta_vae beta=2 latent=(dim=3)</b>: minimises ")
     capsys.readouterr()
     assert hatchel.load(tmp_path / "x", data=(x, y)).data.space is not None  # the same rows, and what is known of them
     assert capsys.readouterr().err == ""
@@ -112,6 +113,7 @@ def test_a_run_shows_itself(tmp_path: Path) -> None:
 
     with pytest.raises(KeyError, match="representations mean, sample and the scores mig, gaussian_tc"):
         found["nothing"]
+    assert "None" not in found._repr_html_()  # of a score without an interval
     table = found.to_pandas()
     assert table.loc[("mean", "mig"), "value"] == float(found["mig"])
     assert list(run.history.index) == [2, 4]
