@@ -47,6 +47,7 @@ class LayerInformation(Task):
         kept, found = StoredScores(run, items=self.items, seed=0), dict[str, float]()
         for level in range(run.levels):
             score = kept.measure(f"level {level} sample", metrics("mig"), 0, strict=True)["mig"]
+            assert score.matrix is not None
             known = np.nanmax(score.matrix, axis=0)
             found |= {f"information.{f}@level {level}": float(v) for f, v in zip(score.factors, known, strict=True)}
             found[f"information@level {level}"] = float(known.mean())
