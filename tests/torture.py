@@ -49,6 +49,13 @@ metrics: [mig]
 """
 
 
+def flip(path: Path, place: int = 30) -> None:
+    """One bit of a file."""
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
 def damages(whole: bytes, count: int, seed: int) -> Iterator[tuple[str, bytes]]:
     """So many ways to damage a file, each one another content: a flipped bit, a cut, a block of zeros."""
     draw = random.Random(seed)

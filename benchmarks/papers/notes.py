@@ -17,12 +17,14 @@ NOTES = {
         "formula, the more so the larger the batch; with 0.001 it is there. At the paper's own sigma of 0.1 "
         "single dimensions do overlap, and what fits is (D - S)/2 log(1 + 1/sigma²) - log M (ours)."
     ),
-    "domain-generalisation": _ALL_IMAGES + (
+    "domain-generalisation": _ALL_IMAGES
+    + (
         "Longer training does not turn it round: with 3,000 steps in place of 1,000, 0 degrees left out, seed 0 and "
         "all labels, RecurD goes from 0.310 to 0.317, beta-VAE from 0.381 to 0.447 and a plain VAE from 0.418 to "
         "0.466. A linear classifier on the pixels, the paper's dotted line, is above all of them at every angle."
     ),
-    "downstream-mnist": _ALL_IMAGES + (
+    "downstream-mnist": _ALL_IMAGES
+    + (
         "A plain VAE, which the paper does not compare with, is above RecurD and as good as the pixels with few "
         "labels: what RecurD wins over its baselines is less than what their penalties take away. AnnealedVAE's "
         "penalty of 1000 leaves so short a training little to learn from the images, although its "

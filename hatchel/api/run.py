@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import html
+import io
 import sys
 import threading
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 
 from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
+from hatchel.core.files import write_bytes
+from hatchel.core.plugins import extra
 from hatchel.core.progress import in_notebook
 from hatchel.data.dataset import Dataset
 from hatchel.data.held import dataset_of
@@ -52,6 +55,9 @@ class Picture:
     values: NDArray[Any]
     """Images (rows, n, H, W, C) as bytes, or rows of a table (rows, n, F) in the data's units."""
 
+    def __repr__(self) -> str:
+        return f"<Picture of {self.values.shape}: a notebook shows it, .save('picture.png') writes it>"
+
     def _repr_png_(self) -> bytes:
         from hatchel.report.style import png
 
@@ -59,8 +65,10 @@ class Picture:
 
     def save(self, path: str | Path) -> Path:
         """Write it as PNG, SVG or PDF, by the ending."""
+        drawing = io.BytesIO()
         try:
-            self.figure.savefig(path, facecolor="white")
+            self.figure.savefig(drawing, format=Path(path).suffix[1:] or "png", facecolor="white")
+            write_bytes(Path(path), drawing.getvalue())
         except (OSError, ValueError) as error:
             raise HatchelError(f"{path}: cannot be written ({error}); name a file such as traversals.png") from None
         return Path(path)
@@ -107,6 +115,9 @@ class Run(TrainedRun):
         run = cls.__new__(cls)
         vars(run).update(vars(trained))
         return run
+
+    def __repr__(self) -> str:
+        return f"<Run {self.spec.title}: {self.steps:,} steps, {self.spec.latent.width} latents, {self.folder}>"
 
     def evaluate(self, *arguments: Any, **options: Any) -> Evaluation:
         """Every metric on codes of the run's own data; see `hatchel.evaluation.evaluation.evaluate`."""
@@ -164,15 +175,12 @@ class Run(TrainedRun):
 
     def explore(self, height: int = 760) -> Any:
         """Explore the run: inside a notebook, else in the browser until Ctrl-C; needs the `web` extra."""
-        try:
-            from hatchel.explorer.server import Listening
-        except ImportError as error:
-            raise HatchelError(f'the explorer needs {error.name}: pip install "hatchel[web]"') from None
+        server = extra("hatchel.explorer.server", "web", "the explorer")
         from hatchel.explorer.session import Session
 
         inside = in_notebook()
         items = items_stored(self) or ITEMS
-        opened = Listening.on(Session([self], items=items), host="127.0.0.1", port=None, framed=inside)
+        opened = server.Listening.on(Session([self], items=items), host="127.0.0.1", port=None, framed=inside)
         if inside:
             from IPython.display import IFrame
 

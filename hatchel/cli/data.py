@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Data sets: list, get, verify, show.", no_args_is_help=True)
 
 KINDS = kinds("hatchel.data", "Source")
-Name = Annotated[str, typer.Argument(help="A kind from `hatchel data list`.", autocompletion=KINDS)]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A kind from `hatchel data list`.", autocompletion=KINDS)]
 NameOrPath = Annotated[
     str,
-    typer.Argument(help="A kind from `hatchel data list`, or a folder, array or table.", autocompletion=KINDS),
+    typer.Argument(
+        metavar="NAME|PATH", help="A kind from `hatchel data list`, or a folder, array or table.", autocompletion=KINDS
+    ),
 ]
 Options = Annotated[
-    list[str] | None, typer.Argument(help="Options as key=value, such as size=32.", metavar="[KEY=VALUE]...")
+    list[str] | None, typer.Argument(help="Options as key=value, such as size=32.", metavar="KEY=VALUE")
 ]
 
 
@@ -106,13 +108,21 @@ def show(
     if ds.columns:
         print_table(("column", "likelihood", "encoded values"), [(c.name, c.kind_of, c.width) for c in ds.columns])
         return
+    import io
+
     from PIL import Image
 
+    from hatchel.core.errors import HatchelError
+    from hatchel.core.files import write_bytes
     from hatchel.data.dataset import contact_sheet
 
-    target = out or Path(f"{ds.name}.png")
+    target, sheet = out or Path(f"{ds.name}.png"), io.BytesIO()
+    try:
+        Image.fromarray(contact_sheet(ds, seed)).save(sheet, Image.registered_extensions()[target.suffix.lower()])
+    except (KeyError, OSError):
+        raise HatchelError(f"--out {target}: is no name of a picture; try --out {ds.name}.png") from None
     target.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(contact_sheet(ds, seed)).save(target)
+    write_bytes(target, sheet.getvalue())
     print(f"contact sheet: {target}")
 
 

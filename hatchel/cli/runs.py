@@ -85,7 +85,7 @@ def evaluate(
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Folders of runs, or zoo:NAME; several are compared.", parser=run_folder),
+        typer.Argument(metavar="RUN", help="Folders of runs, or zoo:NAME; several are compared.", parser=run_folder),
     ],
     out: Annotated[
         Path | None,
@@ -155,7 +155,8 @@ def report(
 def explore(
     run: RunFolder,
     other: Annotated[
-        Path | None, typer.Argument(help="A second run, to compare on the same items.", parser=run_folder)
+        Path | None,
+        typer.Argument(metavar="RUN", help="A second run, to compare on the same items.", parser=run_folder),
     ] = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; the printed link holds the token that every request needs.")
@@ -192,6 +193,7 @@ def explore(
     load_plugins(plugin)
     if static is None and runtime is not None:
         raise HatchelError("--runtime: is only used together with --static FOLDER")
+    from hatchel.core.plugins import extra
     from hatchel.evaluation.codes import ITEMS, items_stored
     from hatchel.explorer.session import Session
     from hatchel.training.run import TrainedRun
@@ -207,12 +209,9 @@ def explore(
         session = Session(runs, items=items, seed=seed)
         print(f"Explorer: {write_static(session, static, found) / 'index.html'}")
         return
-    try:
-        from hatchel.explorer.server import Listening
-    except ImportError as error:
-        raise HatchelError(f'the explorer needs {error.name}: pip install "hatchel[web]"') from None
+    server = extra("hatchel.explorer.server", "web", "the explorer")
     session = Session(runs, items=items, seed=seed)
-    opened = Listening.on(session, host=host, port=port)
+    opened = server.Listening.on(session, host=host, port=port)
     print(f"Explorer: {opened.address}   (Ctrl+C to stop)", flush=True)
     if browse:
         import webbrowser
@@ -291,7 +290,10 @@ def export(
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(metavar="RUN|STORE", help="A run, a study's store, or an export.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="RUN|STORE", help="A run, zoo:NAME, a study's store, or an export.", parser=run_folder),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Check every file against the digest that was written with it; name what is damaged and what restores it.
@@ -345,8 +347,10 @@ def _remedy(folder: Path, path: Path) -> str:
     from hatchel.training.checkpoint import checkpoints
 
     place = path.parent
-    if place.parent.name == "checkpoints":
-        run = place.parents[1]
+    run = place.parents[1] if place.parent.name == "checkpoints" else place
+    if (run / "card.json").is_file():
+        return f"rm -r {run} (a copy of a model of the zoo, which is unpacked again when it is next named)"
+    if run != place:
         newer = checkpoints(run)[0] != place
         return f"not the newest, so not needed: rm -r {place}" if newer else f"hatchel train {run} --resume"
     if place.parent.name == "cells" or place.name == "studies" or path.name == "store.json":
@@ -355,6 +359,10 @@ def _remedy(folder: Path, path: Path) -> str:
         return f"cp {kept[0] / path.name} {path}"
     if path.name == "evaluation.json" or path.name.startswith("codes-"):
         return f"hatchel evaluate {place}"
+    if path.name == "plan.json":
+        return f"rm -r {place} (upon which the same `hatchel discover` begins anew)"
+    if path.name in ("discover.json", "tracked.json"):
+        return f"rm {path} (it is written again when the command that made it goes on)"
     return f"an export is made again by: hatchel export RUN --safetensors {place} --force (or --onnx, --hub)"
 
 
@@ -367,8 +375,8 @@ def _study_remedy(folder: Path, path: Path) -> str:
         try:
             body: dict[str, Any] = read_json(page)
         except Damaged:
-            study, _, scale = page.stem.rpartition("-")
-            body = {"study": study, "scale": scale, "entries": []}
-        if page == path or any(entry["cell"] == path.parent.name for entry in body["entries"]):
-            return f"hatchel study run {body['study']} --scale {body['scale']} --store {page.parents[1]}"
-    return "no study of this store lists it: the `hatchel study run` that made it computes it again"
+            continue
+        if any(entry["cell"] == path.parent.name for entry in body["entries"]):
+            old = f"hatchel study run {body['study']} --scale {body['scale']} --store {page.parents[1]}"
+            return body.get("again") or old
+    return f"rm {path} (the command that made it makes it again: study run, tune, discover or train --seeds)"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,18 +17,22 @@ from hatchel.core.errors import HatchelError
 if TYPE_CHECKING:
     from hatchel.training.spec import RunSpec
 
+MOST = 1000
+"""Seeds at once."""
+
 
 def train(
     target: Annotated[
         str,
         typer.Argument(
+            metavar="METHOD|FILE|RUN",
             help="A method, a YAML/JSON file, or (with --resume) a run's folder.",
             autocompletion=kinds("hatchel.methods", "Method"),
         ),
     ],
     assignments: Annotated[
         list[str] | None,
-        typer.Argument(help="Fields to change, as key=value; dotted keys reach any field.", metavar="[KEY=VALUE]..."),
+        typer.Argument(help="Fields to change, as key=value; dotted keys reach any field.", metavar="KEY=VALUE"),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder; by default runs/NAME-DIGEST.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
@@ -80,7 +84,8 @@ def train(
         if resume or epochs is not None:
             raise HatchelError("--seeds: goes on by itself, by steps; leave out --resume and --epochs")
         spec = read_spec(target, [*([f"data={data}"] if data else ()), *given])
-        _several(spec, _numbers(seeds), out, workers, force, plugin, quiet, as_json)
+        words = [target, *([f"data={data}"] if data else ()), *given, "--seeds", seeds]
+        _several(spec, _numbers(seeds), words, out, workers, force, plugin, quiet, as_json)
         return
     if resume and (Path(target) / "config.json").is_file():
         if epochs is not None:
@@ -126,7 +131,10 @@ def _numbers(text: str) -> list[int]:
         found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", part.strip())
         if not found:
             raise HatchelError(f"--seeds {text}: expected seeds such as 0..9 or 0,3,7")
-        numbers += range(int(found[1]), int(found[2] or found[1]) + 1)
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last - first >= MOST:
+            raise HatchelError(f"--seeds {text}: at most {MOST} at once, such as {first}..{first + MOST - 1}")
+        numbers += range(first, last + 1)
     if not numbers or len(set(numbers)) < len(numbers):
         raise HatchelError(f"--seeds {text}: name each seed once, the smaller first: 0..9")
     return numbers
@@ -135,6 +143,7 @@ def _numbers(text: str) -> list[int]:
 def _several(
     spec: RunSpec,
     seeds: list[int],
+    words: Sequence[str],
     out: Path | None,
     workers: int,
     retry: bool,
@@ -143,9 +152,8 @@ def _several(
     as_json: bool,
 ) -> None:
     """The seeds as a study of one case: what is done is kept, and the same command goes on after a stop."""
-    from hatchel.cli.printing import failures, print_json, print_table, table_rows
+    from hatchel.cli.printing import failures, live_tally, print_json, print_table, table_rows
     from hatchel.cli.tune import engine_from
-    from hatchel.core.progress import status
     from hatchel.study.grid import Grid
     from hatchel.study.report import write_report
     from hatchel.study.runner import run_tasks
@@ -158,25 +166,30 @@ def _several(
     spec.data.load()  # once, before every process does, and to refuse what cannot be read
     task = Trained(seed=0, run=spec.with_fields(seed=0))
     folder = out or Path("runs") / f"{spec.name}-{task.run.digest()}-seeds"
+    if (folder / "config.json").is_file():
+        raise HatchelError(f"--out {folder}: holds a run; name another folder for the seeds, such as {folder}-seeds")
     kept, cases = Store(folder), [Case({"method": spec.name}, task.with_fields(seed=seed)) for seed in seeds]
-    kept.create().write_study(spec.name, "laptop", cases)
+    plugins = [word for file in plugin or () for word in ("--plugin", str(file))]
+    again = shlex.join(["hatchel", "train", *words, "--out", str(folder), *plugins])
+    kept.create().write_study(spec.name, "laptop", cases, again)
     tasks, engine = [case.task for case in cases], engine_from("local", workers, None)
     try:
-        with nullcontext(None) if quiet else status() as show:
-            run_tasks(
-                tasks, kept, engine, retry=retry, plugins=plugin or (),
-                on_progress=lambda t: show(t.done + t.failed, t.total, t.text()) if show else None,
-            )  # fmt: skip
+        with live_tally(quiet) as on_progress:
+            run_tasks(tasks, kept, engine, retry=retry, plugins=plugin or (), on_progress=on_progress)
     except KeyboardInterrupt:
         print("Stopped; the models are saved: the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None
+    for case in cases:
+        digest = case.task.digest()
+        if kept.status(digest) == "done" and (note := kept.record(digest)["details"].get("collapse")):
+            print(f"hatchel: seed {case.task.seed}: {note}", file=sys.stderr)
     frame, failed = kept.frame_of(cases, spec.name, "laptop"), failures(cases, kept)
     found: dict[str, Any] = {"runs": kept.runs, "report": None, "scores": None, "failed": failed}
     if len(frame):
         plain = frame[(frame["part"] == "") & (frame["representation"] == "mean")]["metric"]
         columns = tuple(Column(name, name) for name in dict.fromkeys(plain))
         about = f"{spec.formula()}, trained with seeds {', '.join(map(str, seeds))}."
-        study = Study(spec.name, about, lambda scale: Grid((cases[0],), len(seeds)), columns, contrast="", trade=None)
+        study = Study(spec.name, about, lambda scale: Grid((cases[0],), len(seeds)), columns, trade=None)
         (table,) = study.tables(frame)
         found |= {
             "report": write_report(study, frame, "laptop", folder / "report", failed),

@@ -91,8 +91,8 @@ def claimed(path: Path) -> Generator[bool]:
 
 
 @contextlib.contextmanager
-def sole_writer(folder: Path) -> Generator[None]:
-    """This process alone writes into a folder; where another does, an error says which."""
+def sole_writer(folder: Path, option: str = "--out") -> Generator[None]:
+    """This process alone writes into a folder, which an option names; where another does, an error says which."""
     with claimed(folder / LOCK) as mine:
         if not mine:
             try:
@@ -101,7 +101,7 @@ def sole_writer(folder: Path) -> Generator[None]:
                 stop = f", stop it with `kill {who['pid']}`, upon which it saves itself,"
             except (OSError, ValueError, KeyError, TypeError):
                 name, stop = "another process", ""
-            raise HatchelError(f"{folder}: {name} is training into it; wait for it{stop} or choose another --out")
+            raise HatchelError(f"{folder}: {name} is training into it; wait for it{stop} or choose another {option}")
         yield
 
 

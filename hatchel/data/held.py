@@ -87,8 +87,12 @@ def _known(options: Mapping[str, Any], names: Sequence[str], what: str) -> None:
 def _given(data: Any, factors: Any, options: Mapping[str, Any]) -> Dataset:
     if hasattr(data, "to_pandas"):  # polars, Arrow
         data = data.to_pandas()
+    if hasattr(data, "to_frame"):  # a column of a table
+        data = data.to_frame()
     if hasattr(data, "toarray"):  # scipy's sparse matrices
         data = data.toarray()
+    if isinstance(data, list) and _nested(cast(list[Any], data)[:1]):
+        data = as_numbers(data)
     if hasattr(data, "iloc"):
         found = from_frame(data, **options)
         return found if factors is None else with_factors(found, factors)
@@ -107,6 +111,12 @@ def _given(data: Any, factors: Any, options: Mapping[str, Any]) -> Dataset:
         )
     _known(options, ("channels", "size"), "a list of pictures")
     return _of_items(data, factors, loader, options)
+
+
+def _nested(first: list[Any]) -> bool:
+    """Whether a list is an array in lists, not items with their labels: its first item is numbers, or lists in one."""
+    inner = first[0][:1] if first and isinstance(first[0], list | tuple) else ()
+    return any(isinstance(x, int | float) or (isinstance(x, list) and isinstance(first[0], list)) for x in inner)
 
 
 def with_factors(data: Dataset, factors: Any) -> Dataset:
@@ -131,7 +141,10 @@ def _layout(options: Mapping[str, Any]) -> Layout:
 
 def _of_items(data: Any, factors: Any, batched: bool, options: Mapping[str, Any]) -> Dataset:
     layout = _layout(options)
-    count = len(data) if hasattr(data, "__len__") else None
+    try:
+        count = len(data)
+    except TypeError:  # a loader has the method even where its items are a stream
+        count = None
     if count == 0:
         raise HatchelError("data: has no items")
     if count and hasattr(data, "__getitem__") and not batched:

@@ -14,6 +14,8 @@ import dataclasses
 import difflib
 import hashlib
 import json
+import shutil
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,9 +42,8 @@ from hatchel.core.files import (
 from hatchel.core.spec import from_dict, to_dict
 from hatchel.evaluation.codes import encodings
 from hatchel.export.safetensors import public
-from hatchel.training.checkpoint import Description, checkpoints, save
+from hatchel.training.checkpoint import Description, checkpoint_of, checkpoints, intact, migrated, save
 from hatchel.training.events import read_events
-from hatchel.training.migration import migrated
 from hatchel.training.run import TrainedRun
 from hatchel.training.spec import RunSpec
 
@@ -126,7 +127,10 @@ def unpacked(name: str, zoo: Path | None = None, copies: Path = COPIES) -> Path:
     about, weights = _about(name, place), place / f"{name}.safetensors"
     target = copies / name
     if _is_copy(target, about, name):
-        return target
+        if not _damaged(target, about["steps"]):
+            return target
+        print(f"hatchel: {target}: is damaged; it is unpacked again", file=sys.stderr)
+        shutil.rmtree(target)
     tensors = _tensors(weights, about["card"]["digest"])
     description = _description(about["config"])
     system = description.spec.build(description.shape)
@@ -238,6 +242,18 @@ def _is_copy(target: Path, about: Mapping[str, Any], name: str) -> bool:
             f"mv {target} {target}.old"
         )
     return True
+
+
+def _damaged(target: Path, steps: int) -> bool:
+    """Whether a copy is not what was unpacked; one that was trained on is its owner's affair."""
+    own = checkpoint_of(target, steps)
+    if checkpoints(target) != [own]:
+        return False
+    try:
+        Description.read(target)
+    except Damaged:
+        return True
+    return not intact(own)
 
 
 def _tensors(path: Path, digest: str) -> dict[str, Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.files import write_bytes
 from hatchel.metrics.inputs import Float
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Scores
@@ -89,9 +91,11 @@ def write_heat_maps(path: Path, drawn: Sequence[FactorMatrix], factors: Sequence
         axes.set_frame_on(False)
         axes.tick_params(labelsize=8, labelcolor=INK)
         axes.set_title(panel.title, loc="left", fontsize=9, color=INK)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    drawing = io.BytesIO()
     try:
-        figure.savefig(path, dpi=160)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(drawing, format=path.suffix[1:] or "png", dpi=160)
+        write_bytes(path, drawing.getvalue())
     except (ValueError, OSError) as error:
         raise HatchelError(f"--plot {path}: {error}") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -10,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import read_json, write_json
+from hatchel.core.files import Damaged, read_json, write_json
 from hatchel.core.spec import to_dict
 from hatchel.evaluation.codes import chosen_items
 from hatchel.metrics.probe import Probe
@@ -148,7 +149,11 @@ def _installed(module: str, package: str, extra: str) -> Any:
 def _name(run: TrainedRun, tracker: str, step: int, name: str | None = None) -> str | None:
     """What a tracker calls a run that goes on; kept, if given. A run from step 0 is a new one."""
     path = run.folder / NAMES
-    names = dict(read_json(path)) if path.is_file() else {}
+    try:
+        names = dict(read_json(path)) if path.is_file() else {}
+    except Damaged as error:
+        print(f"hatchel: {error}; the run is a new one to its trackers", file=sys.stderr)
+        names = {}
     if name is not None:
         write_json(path, {**names, tracker: name})
     return name or (names.get(tracker) if step else None)

@@ -68,7 +68,6 @@ register(Study(
         Column("mig", "MIG"),
         Column("reconstruction", "reconstruction (nats)", digits=2),
     ),
-    contrast="",
     figures=trade_off,
     claims=tuple(scores_claims()),
 ))  # fmt: skip
@@ -136,7 +135,6 @@ register(Study(
     grid=terms_grid,
     title="Nats a point, and the width of a posterior",
     columns=TERM_COLUMNS,
-    contrast="",
     figures=terms_figures,
     claims=tuple(terms_claims()),
 ))  # fmt: skip
@@ -224,6 +222,5 @@ register(Study(
         Column("tc", "TC", digits=2),
         Column("dw", "sum KL_d", digits=2),
     ),
-    contrast="",
     figures=lambda frame: {},
 ))  # fmt: skip

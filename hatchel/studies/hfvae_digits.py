@@ -101,8 +101,7 @@ def discrete_figures(frame: Frame) -> dict[str, Any]:
     def bars(axes: Any, details: Any) -> None:
         found = details["information"]
         axes.bar(range(len(found)), found, color=ACCENT)
-        axes.set_xlabel("real dimension, by information")
-        axes.set_ylabel("I(x; z_d), nats")
+        axes.set(xlabel="real dimension, by information", ylabel="I(x; z_d), nats")
 
     if first:
         result["Information of each dimension"] = grid_of(first, bars, across=3, height=2.3, width=9.0)
@@ -206,8 +205,7 @@ def features_figures(frame: Frame) -> dict[str, Any]:
         curves = {k: v for k, v in details["curves"].items() if "per_dimension.z" in k and "@sample" not in k}
         for colour, points in zip(COLOURS * 3, curves.values(), strict=False):
             axes.plot([p[0] for p in points], [p[1] for p in points], color=colour)
-        axes.set_xlabel("steps")
-        axes.set_ylabel("I(x; z_d), nats")
+        axes.set(xlabel="steps", ylabel="I(x; z_d), nats")
 
     result: dict[str, Any] = {}
     if first:
@@ -220,8 +218,7 @@ def features_figures(frame: Frame) -> dict[str, Any]:
         for i, (digit, means) in enumerate(details["thickness"].items()):
             colour, style = COLOURS[i % len(COLOURS)], ("-", "--")[i // len(COLOURS) % 2]
             axes.plot(details["stops"], means, style, color=colour, label=digit)
-        axes.set_xlabel(f"z{details['coordinate']}")
-        axes.set_ylabel("thickness, pixels")
+        axes.set(xlabel=f"z{details['coordinate']}", ylabel="thickness, pixels")
 
     stroked = {str(r["method"]): r["details"] for _, r in thick.iterrows()}
     if stroked:
@@ -334,7 +331,6 @@ register(Study(
         Column("gap", "gap", digits=1),
         *(Column(f"told apart: {name}", f"{name}: told apart (AUC)") for name in FEATURES),
     ),
-    contrast="",
     figures=zero_shot_figures,
     claims=tuple(zero_shot_claims()),
 ))  # fmt: skip

@@ -46,6 +46,20 @@ NOTE = (
 )
 
 
+TC = ("gaussian_tc", "gaussian_tc@sample")
+_COLUMNS = (
+    Column("mig", "MIG"), Column("sap", "SAP"), Column("dci", "DCI-D"), Column("factor_vae_score", "FactorVAE score"),
+    Column("active_units", "active units", digits=1), Column("elbo_terms", "KL (nats)", digits=1),
+    Column("reconstruction", "reconstruction (nats)", digits=1),
+    Column(TC[0], "TC of means", digits=2), Column(TC[1], "TC of samples", digits=2),
+)  # fmt: skip
+
+
+def columns(*names: str) -> tuple[Column, ...]:
+    """What all studies show in the same way, by the names of the values."""
+    return tuple(column for name in names for column in _COLUMNS if column.name == name)
+
+
 def cell(name: str, strength: float | str = "", variant: str = "", reads: str = "conv", **fields: Any) -> Setting:
     """One row of the pool: its labels, and what it changes."""
     labels = {"method": name, "strength": strength, "encoder": reads, "variant": variant}
@@ -228,15 +242,5 @@ register(Study(
     name="pool",
     about="Every method at several strengths on Shapes3D and dSprites: what the papers' claims are decided by.",
     grid=pool,
-    columns=(
-        Column("mig", "MIG"),
-        Column("dci", "DCI-D"),
-        Column("factor_vae_score", "FactorVAE score"),
-        Column("sap", "SAP"),
-        Column("active_units", "active", digits=1),
-        Column("reconstruction", "reconstruction (nats)", digits=1),
-        Column("gaussian_tc", "TC of means", digits=2),
-        Column("gaussian_tc@sample", "TC of samples", digits=2),
-    ),
-    contrast="",
+    columns=columns("mig", "dci", "factor_vae_score", "sap", "active_units", "reconstruction", *TC),
 ))  # fmt: skip

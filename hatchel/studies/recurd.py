@@ -97,7 +97,7 @@ class MiniBatches(Task):
             name: values[order].reshape(-1, self.batch).mean(axis=1).tolist()
             for name, values in (("information", information), ("error", error))
         }
-        return Result({"correlation": float(rank_correlation(means).matrix[0, 1])}, means)
+        return Result({"correlation": float(rank_correlation(means)[0, 1])}, means)
 
 
 BATCHED = [at(SHAPES, method, strength, "D = 8") for method, strength in (("beta-VAE", 4), ("FactorVAE", 6.4))]
@@ -301,7 +301,6 @@ register(Study(
     columns=COLUMNS,
     tables=lambda frame: [table("Mean over seeds with a 95 % interval", frame, labels_of(frame), COLUMNS),
                           *readings_table(frame)],
-    contrast="",
     figures=lambda frame: {**trade_off(frame), **terms_over_training(frame), **penalty_curve(frame)},
     claims=tuple(claims()),
 ))  # fmt: skip

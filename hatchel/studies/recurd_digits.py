@@ -170,7 +170,6 @@ register(Study(
     grid=downstream_grid,
     title="Test accuracy of a linear classifier",
     columns=SHARE_COLUMNS,
-    contrast="",
     figures=lambda frame: {"Accuracy by labels": by_share(frame, "representation")},
     claims=DOWNSTREAM,
 ))  # fmt: skip

@@ -90,7 +90,6 @@ register(Study(
     grid=dimension_grid,
     title="Total correlation in nats",
     columns=(Column("tc", "estimated TC", PUBLISHED, 2), Column("truth", "true TC", TRUTH, 2)),
-    contrast="",
     figures=lambda frame: {},
     claims=tuple(dimension_claims()),
 ))  # fmt: skip
@@ -145,8 +144,7 @@ def estimators_figures(frame: Frame) -> dict[str, Any]:
             axes.set_ylim(bottom - margin, top + margin)
             axes.text(1, 1, f"mws: {far['tc'].min():.0f} to {far['tc'].max():.0f}, above", transform=axes.transAxes,
                       ha="right", va="bottom", color=INK, fontsize=SMALL)  # fmt: skip
-        axes.set_xlabel("determinant of the correlation")
-        axes.set_ylabel("TC, nats")
+        axes.set(xlabel="determinant of the correlation", ylabel="TC, nats")
 
     panels = {f"D = {dim}": group for (dim,), group in groups(frame, "D").items()}
     return {"TC by estimator": grid_of(panels, panel, across=2, height=2.3, legend=3)}

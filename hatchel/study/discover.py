@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.files import read_json, write_json
+from hatchel.core.files import Damaged, read_json, sole_writer, write_json
 from hatchel.core.spec import to_dict
 from hatchel.data.source import Source
 from hatchel.methods.resolve import resolve
@@ -33,6 +33,8 @@ TRIAL = 100
 """Steps after which it is known what a step costs."""
 ROUNDS = ((2, 1.0, 0.3), (3, 0.5, 0.65), (3, 0.25, 1.0))
 """Of each round: the seeds, the share of the portfolio that takes part, and the share of the time that is then used."""
+LONGEST = 100_000
+"""Minutes, some ten weeks."""
 LEFT = 0.1
 """Of the time, for the measuring and the page at the end."""
 
@@ -100,20 +102,25 @@ class Discovery:
     """A portfolio on one data set, within a budget of time."""
 
     def __init__(self, data: Source, minutes: float, store: Store, engine: Engine, seed: int = 0) -> None:
-        if minutes <= 0:
-            raise HatchelError(f"--minutes {minutes:g}: must be above 0, such as --minutes 30")
-        self.data, self.minutes, self.store, self.engine, self.seed = data, minutes, store, engine, seed
+        if not 0 < minutes <= LONGEST:
+            raise HatchelError(f"--minutes {minutes:g}: must be above 0 and at most {LONGEST:,}, such as --minutes 30")
+        self.data, self.minutes, self.engine, self.seed = data, minutes, engine, seed
         self.loaded = data.load()
         self.candidates = {c.label: c for c in portfolio(self.loaded.shape)}
         body = [to_dict(data), minutes, seed, [to_dict(dict(c.fields)) for c in self.candidates.values()]]
         name = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:8]
         self.folder = store.folder / "discover" / f"{data.kind}-{name}"
+        # One of its own: its runs grow by its plan, and another plan would have other lengths of the same runs.
+        self.store = Store(self.folder)
         self.plan = self._read()
 
     def go(self, log: Callable[[str], None], on_progress: Callable[[Tally], None]) -> list[Standing]:
         """Every round, from where an earlier call stopped; the standings of the last one."""
         self.store.create()
-        self.folder.mkdir(parents=True, exist_ok=True)
+        with sole_writer(self.folder, "--store"):
+            return self._go(log, on_progress)
+
+    def _go(self, log: Callable[[str], None], on_progress: Callable[[Tally], None]) -> list[Standing]:
         began, before = time.monotonic(), self.plan.spent
 
         def keep() -> None:
@@ -142,7 +149,6 @@ class Discovery:
         return self.plan.rounds[-1]
 
     def folder_of(self, label: str, seed: int, steps: int) -> Path:
-        """Where a candidate's run is."""
         task = self._task(label, seed, steps)
         return grown_folder(self.store.runs, task.run.with_fields(seed=task.seed))
 
@@ -204,8 +210,11 @@ class Discovery:
 
     def _read(self) -> Plan:
         path = self.folder / "plan.json"
-        if not path.is_file():
+        if not path.is_file() or not (self.folder / "store.json").is_file():  # there was no store in it once
             return Plan()
-        body = read_json(path)
+        try:
+            body = read_json(path)
+        except Damaged as error:
+            raise Damaged(f"{error}; to begin anew: rm -r {self.folder}") from None
         rounds = [[Standing(**standing) for standing in one] for one in body.pop("rounds")]
         return Plan(**body, rounds=rounds)

@@ -60,6 +60,7 @@ class Trained(Task):
             details["history"] = [[s, matrices(found)] for s, found in zip(steps, measured, strict=True)]
         last = measured[-1]
         details |= {"matrices": matrices(last), "settings": last.settings, "training": training_curves(run)}
+        details |= {"collapse": last.collapse} if last.collapse else {}
         return Result(flat(last) | seen_by_critics(run), details, training_seconds(run))
 
     def check(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ import torch
 from typer.testing import CliRunner
 
 from hatchel.cli.main import app
+from hatchel.cli.options import read_spec
 from hatchel.training.run import TrainedRun, train
+from tests.torture import called, flip
 
 
 def test_each_seed_is_the_run_it_is_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,8 +35,31 @@ def test_each_seed_is_the_run_it_is_alone(tmp_path: Path, monkeypatch: pytest.Mo
     assert again["scores"]["reconstruction"]["seeds"] == 2
     assert (again["runs"], again["failed"]) == (str(Path("both/runs")), [])
 
+    record = next(Path("both/cells").glob("*/record.json"))
+    flip(record)
+    code, _ = called("verify", "both")
+    remedy = CliRunner().invoke(app, ["verify", "both"]).stdout.splitlines()[1]
+    assert (code, remedy.split()[0]) == (1, "hatchel")
+    CliRunner().invoke(app, shlex.split(remedy)[1:], catch_exceptions=False)
+    assert called("verify", "both") == (0, "")
 
-@pytest.mark.parametrize("text", ["3..1", "a", "1,1", ""])
+
+def test_seeds_do_not_go_into_a_run_and_tell_of_collapse(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    small = ["vae", "data=xy_squares", "data.size=8", "encoder=mlp", "decoder=mlp_decoder", "steps=1", "batch_size=8"]
+    run = train(read_spec(small[0], small[1:]), out=out, progress=False)
+    code, said = called("train", *small, "--seeds", "0", "--out", str(out))
+    assert code == 2
+    assert f"holds a run; name another folder for the seeds, such as {out}-seeds" in said
+    assert TrainedRun.load(out).spec == run.spec
+    code, said = called(
+        "train", *small, "latent.dim=1", "--seeds", "7", "--out", f"{out}-seeds", "-q", "--workers", "1"
+    )
+    assert code == 0, said
+    assert "hatchel: seed 7: 0 of 1 dimensions active: train longer or lower beta\n" in said
+
+
+@pytest.mark.parametrize("text", ["3..1", "a", "1,1", "", "0..99999999999999"])
 def test_seeds_that_are_none(text: str) -> None:
     result = CliRunner().invoke(app, ["train", "beta_vae", "--seeds", text])
     assert result.exit_code != 0

@@ -13,12 +13,15 @@ import hatchel
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import Damaged, read_json
 from hatchel.data.xy_squares import XYSquares
+from hatchel.evaluation.codes import weights_digest
 from hatchel.evaluation.evaluation import evaluate
 from hatchel.explorer.session import Session
 from hatchel.export import zoo
 from hatchel.latents.diagonal import Diagonal
 from hatchel.methods.resolve import resolve
+from hatchel.training.checkpoint import checkpoints
 from hatchel.training.run import TrainedRun, train
+from tests.torture import called, flip
 
 CARD = zoo.Card(
     "xy_squares/factor_vae", "FactorVAE gamma=5", 1, {"0": 0.1, "1": 0.2, "2": 0.4}, "the median", "the same",
@@ -58,7 +61,7 @@ def test_what_is_packed_scores_as_the_run_does(run: TrainedRun, here: Path) -> N
     np.testing.assert_allclose(copy.reconstruct(images), run.reconstruct(images), atol=5e-3)
     names = ["mig", "sap", "modularity", "active_units", "gaussian_tc"]
     ours, theirs = (evaluate(r, names, bootstrap=0, store=False)["mean"] for r in (copy, run))
-    # Of 64 items one that crosses the edge of a bin moves MIG by up to log(64) / 64 / log(8) = 0.03, modularity the like.
+    # Of 64 items one across the edge of a bin moves MIG by up to log(64) / 64 / log(8) = 0.03, modularity the like.
     for name in names:
         close = 0.04 if name in ("mig", "modularity") else 0.01
         assert float(ours[name]) == pytest.approx(float(theirs[name]), abs=close), name
@@ -124,6 +127,20 @@ def test_damage_is_named_by_its_digest(packed: Path, tmp_path: Path) -> None:
     with pytest.raises(Damaged, match="is damaged, or was changed by hand"):
         zoo.card("xy_squares/factor_vae", place)
     assert not (tmp_path / "copies").exists()
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "state.json", "config.json"])
+def test_a_damaged_copy_is_unpacked_again(here: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = hatchel.load("zoo:xy_squares/factor_vae")
+    want = weights_digest(copy)
+    (place,) = checkpoints(copy.folder)
+    path = copy.folder / name if name == "config.json" else place / name
+    flip(path)
+    code, said = called("verify", str(copy.folder))
+    assert (code, said) == (1, "")
+    assert weights_digest(hatchel.load("zoo:xy_squares/factor_vae")) == want
+    assert capsys.readouterr().err == f"hatchel: {copy.folder}: is damaged; it is unpacked again\n"
+    assert called("verify", "zoo:xy_squares/factor_vae") == (0, "")
 
 
 def test_another_folder_in_its_place_is_left_alone(here: Path) -> None:

@@ -17,8 +17,9 @@ from hatchel.core.errors import HatchelError
 from hatchel.methods.resolve import resolve
 from hatchel.report.trackers import MLflow, WandB, traversals
 from hatchel.training.events import read_events
-from hatchel.training.run import TrainedRun, train
+from hatchel.training.run import TrainedRun, resume_run, train
 from hatchel.training.spec import RunSpec
+from tests.torture import flip
 
 
 def spec(*track: Any) -> RunSpec:
@@ -104,7 +105,9 @@ def test_mlflow_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ]
 
 
-def test_wandb_and_mlflow_are_told_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wandb_and_mlflow_are_told_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Stand-ins in place of the packages, which not every machine has."""
     calls: list[tuple[str, Any]] = []
 
@@ -127,6 +130,10 @@ def test_wandb_and_mlflow_are_told_everything(tmp_path: Path, monkeypatch: pytes
     assert {k["step"]: a[0]["loss"] for name, (a, k) in calls if name == "log_metrics"} == losses(run)
     assert [a[1] for name, (a, _) in calls if name == "log_image"] == [f"traversals-{s:09d}.png" for s in (2, 4)]
     assert [name for name, _ in calls].count("finish") == [name for name, _ in calls].count("end_run") == 2
+    flip(run.folder / "tracked.json")
+    resume_run(run.folder, progress=False, changes={"steps": 6})
+    assert [k["id"] for name, (_, k) in calls if name == "init"] == [None, "abc", None]
+    assert "tracked.json: is damaged" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name, extra", [("tensorboard", "track"), ("wandb", "wandb"), ("mlflow", "mlflow")])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.files import sole_writer
 from hatchel.data.xy_squares import XYSquares
 from hatchel.study import discover
 from hatchel.study.discover import Candidate, Discovery, Standing, portfolio
@@ -17,6 +18,7 @@ from hatchel.study.discover_page import write_discovery
 from hatchel.study.engines.local import Here
 from hatchel.study.store import Store
 from hatchel.study.trained import explained
+from tests.torture import flip
 
 SMALL = {"encoder": "mlp", "decoder": "mlp_decoder", "latent.dim": 3}
 
@@ -92,6 +94,20 @@ def test_it_goes_on_where_it_was_and_says_what_it_found(
     assert (found.run / "report.html").is_file()
 
 
-def test_a_budget_of_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(HatchelError, match="--minutes 0: must be above 0, such as --minutes 30"):
-        search(tmp_path, minutes=0)
+@pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf"), 1e300])
+def test_a_budget_that_is_none_is_refused(tmp_path: Path, minutes: float) -> None:
+    with pytest.raises(HatchelError, match=r"must be above 0 and at most 100,000, such as --minutes 30"):
+        search(tmp_path, minutes=minutes)
+
+
+def test_two_plans_in_one_store_do_not_meet(tmp_path: Path, tiny: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discover, "TRIAL", 4)
+    search(tmp_path, minutes=0.002).go(lambda line: None, lambda tally: None)
+    monkeypatch.setattr(discover, "TRIAL", 2)
+    made = search(tmp_path)
+    assert [s.steps for s in made.go(lambda line: None, lambda tally: None)] == [4]  # fewer than the first trained them
+    with sole_writer(made.folder), pytest.raises(HatchelError, match=r"wait for it, .* or choose another --store"):
+        search(tmp_path).go(lambda line: None, lambda tally: None)
+    flip(made.folder / "plan.json")
+    with pytest.raises(HatchelError, match=f"to begin anew: rm -r {made.folder}"):
+        search(tmp_path)

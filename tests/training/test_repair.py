@@ -22,7 +22,7 @@ from hatchel.training.events import bad_lines, read_events
 from hatchel.training.loop import make_optimizer
 from hatchel.training.run import TrainedRun, resume_run, train
 from hatchel.training.spec import RunSpec
-from tests.torture import damages
+from tests.torture import damages, flip
 
 SMALL = {"encoder": Mlp((8,)), "decoder": MlpDecoder((8,)), "latent.dim": 2, "device": "cpu"}
 
@@ -41,12 +41,6 @@ def folder(tmp_path: Path) -> Path:
     return train(spec(), out=tmp_path / "run", progress=False).folder
 
 
-def flip(path: Path, place: int = -5) -> None:
-    content = bytearray(path.read_bytes())
-    content[place] ^= 1
-    path.write_bytes(content)
-
-
 @pytest.mark.parametrize("name", ["model.safetensors", "training.safetensors", "state.json", "SHA256SUMS"])
 def test_no_damage_to_a_checkpoint_goes_unnoticed(folder: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = checkpoints(folder)[0] / name
@@ -63,7 +57,7 @@ def test_a_finished_run_with_a_damaged_end_is_trained_again_from_the_older_check
     folder: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = weights(TrainedRun.load(folder))
-    flip(checkpoints(folder)[0] / name)
+    flip(checkpoints(folder)[0] / name, -5)
     assert TrainedRun.load(folder).steps == 3
     said = capsys.readouterr().err
     assert said.count("\n") == 1
@@ -75,7 +69,7 @@ def test_a_finished_run_with_a_damaged_end_is_trained_again_from_the_older_check
     assert torch.equal(weights(TrainedRun.load(folder)), whole)
     capsys.readouterr()
     for place in checkpoints(folder):
-        flip(place / "model.safetensors")
+        flip(place / "model.safetensors", -5)
     with pytest.raises(HatchelError, match=r"no other checkpoint can be read; .* --resume"):
         TrainedRun.load(folder)
     assert torch.equal(weights(resume_run(folder, progress=False)), whole)
@@ -175,3 +169,15 @@ def test_a_run_that_is_refused_or_diverges_is_not_in_the_way_of_its_remedy(tmp_p
     with pytest.raises(HatchelError, match=r"there is no checkpoint yet. Try a smaller optimizer.lr"):
         train(spec(**{"optimizer.lr": 1e30}), out=tmp_path / "run", progress=False)
     assert train(spec(**{"optimizer.lr": 1e-4}), out=tmp_path / "run", progress=False).steps == 6
+
+
+def test_force_removes_a_runs_checkpoints_and_nothing_else(folder: Path) -> None:
+    mine = folder.with_name("mine")
+    (mine / "checkpoints" / "step-last").mkdir(parents=True)
+    (mine / "checkpoints" / "step-last" / "weights").write_text("precious")
+    with pytest.raises(HatchelError, match="holds other things, and no run; choose another folder with --out"):
+        train(spec(), out=mine, progress=False)
+    train(spec(), out=mine, force=True, progress=False)
+    assert (mine / "checkpoints" / "step-last" / "weights").read_text() == "precious"
+    assert train(spec(seed=1, steps=4), out=mine, force=True, progress=False).steps == 4
+    assert [place.name for place in checkpoints(mine)] == ["step-000000004", "step-000000003"]
