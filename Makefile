@@ -8,6 +8,7 @@ READY_CLUSTER := $(VENV)/.ready-cluster
 TESTS ?=
 WORKERS ?= 2
 MINUTES ?= 5
+INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_FLAGS)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
@@ -22,17 +23,17 @@ $(BIN)/python:
 
 $(READY): $(BIN)/python pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) (once; a minute or two) ..."
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(INSTALL) -e .
 	@touch $@
 
 $(READY_DEV): $(READY)
 	@echo "Adding the tools for tests and checks to $(VENV) (once) ..."
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(INSTALL) -e ".[dev]"
 	@touch $@
 
 $(READY_CLUSTER): $(READY_DEV)
 	@echo "Adding Ray to $(VENV) and Slurm to this machine (once) ..."
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,ray]"
+	$(INSTALL) -e ".[dev,ray]"
 	@command -v slurmd >/dev/null || [ -x /usr/sbin/slurmd ] || $(SUDO) apt-get install --yes --quiet --no-install-recommends slurmctld slurmd slurm-client munge
 	@touch $@
 

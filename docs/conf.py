@@ -8,7 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]
 
-from hatchel.core.version import __version__  # noqa: E402  (the path comes first)
+from hatchel.core import __version__  # noqa: E402  (the path comes first)
 
 project = "Hatchel"
 author = "The authors of Hatchel"

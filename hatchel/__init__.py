@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from hatchel.core.version import __version__
+from hatchel.core import __version__
 
 if TYPE_CHECKING:
     from hatchel.api.disentangler import Disentangler

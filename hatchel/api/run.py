@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import write_bytes
+from hatchel.core.plugins import extra
 from hatchel.core.progress import in_notebook
 from hatchel.data.dataset import Dataset
 from hatchel.data.held import dataset_of
@@ -53,6 +54,9 @@ class Picture:
     figure: Figure
     values: NDArray[Any]
     """Images (rows, n, H, W, C) as bytes, or rows of a table (rows, n, F) in the data's units."""
+
+    def __repr__(self) -> str:
+        return f"<Picture of {self.values.shape}: a notebook shows it, .save('picture.png') writes it>"
 
     def _repr_png_(self) -> bytes:
         from hatchel.report.style import png
@@ -112,6 +116,9 @@ class Run(TrainedRun):
         vars(run).update(vars(trained))
         return run
 
+    def __repr__(self) -> str:
+        return f"<Run {self.spec.title}: {self.steps:,} steps, {self.spec.latent.width} latents, {self.folder}>"
+
     def evaluate(self, *arguments: Any, **options: Any) -> Evaluation:
         """Every metric on codes of the run's own data; see `hatchel.evaluation.evaluation.evaluate`."""
         return _evaluated(self, *arguments, **options)
@@ -168,15 +175,12 @@ class Run(TrainedRun):
 
     def explore(self, height: int = 760) -> Any:
         """Explore the run: inside a notebook, else in the browser until Ctrl-C; needs the `web` extra."""
-        try:
-            from hatchel.explorer.server import Listening
-        except ImportError as error:
-            raise HatchelError(f'the explorer needs {error.name}: pip install "hatchel[web]"') from None
+        server = extra("hatchel.explorer.server", "web", "the explorer")
         from hatchel.explorer.session import Session
 
         inside = in_notebook()
         items = items_stored(self) or ITEMS
-        opened = Listening.on(Session([self], items=items), host="127.0.0.1", port=None, framed=inside)
+        opened = server.Listening.on(Session([self], items=items), host="127.0.0.1", port=None, framed=inside)
         if inside:
             from IPython.display import IFrame
 

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Data sets: list, get, verify, show.", no_args_is_help=True)
 
 KINDS = kinds("hatchel.data", "Source")
-Name = Annotated[str, typer.Argument(help="A kind from `hatchel data list`.", autocompletion=KINDS)]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A kind from `hatchel data list`.", autocompletion=KINDS)]
 NameOrPath = Annotated[
     str,
-    typer.Argument(help="A kind from `hatchel data list`, or a folder, array or table.", autocompletion=KINDS),
+    typer.Argument(
+        metavar="NAME|PATH", help="A kind from `hatchel data list`, or a folder, array or table.", autocompletion=KINDS
+    ),
 ]
 Options = Annotated[
-    list[str] | None, typer.Argument(help="Options as key=value, such as size=32.", metavar="[KEY=VALUE]...")
+    list[str] | None, typer.Argument(help="Options as key=value, such as size=32.", metavar="KEY=VALUE")
 ]
 
 

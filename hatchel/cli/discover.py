@@ -11,7 +11,9 @@ from hatchel.cli.options import STUDIES, AsJson, EngineName, EngineSet, Folder, 
 
 
 def discover(
-    data: Annotated[str, typer.Argument(help="A folder of images, an array, a table, or a built-in data set.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A folder of images, an array, a table, or a built-in data set.")
+    ],
     minutes: Annotated[float, typer.Option("--minutes", "-m", help="Time to spend.")] = 30.0,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the whole procedure.")] = 0,
     engine: EngineName = "local",
@@ -31,10 +33,9 @@ def discover(
     After a stop, the same command resumes. Labels, where there are any, are not used.
     """
     from hatchel.cli.options import load_plugins
-    from hatchel.cli.printing import print_json
+    from hatchel.cli.printing import live_tally, print_json
     from hatchel.cli.tune import engine_from
     from hatchel.core.files import read_json
-    from hatchel.core.progress import status as status_line
     from hatchel.core.spec import from_dict
     from hatchel.data.source import Source
     from hatchel.study.discover import Discovery
@@ -46,17 +47,10 @@ def discover(
     where.ready()
     search = Discovery(from_dict(Source, data, "data"), minutes, Store(store), where, seed)
     log = (lambda line: None) if quiet else (lambda line: print(line, file=sys.stderr))
-    try:
-        if quiet:
-            search.go(log, lambda tally: None)
-        else:
-            with status_line() as show:
-                search.go(log, lambda t: show(t.done + t.failed, t.total, t.text()))
-        log("measuring the chosen model, and the page")
-        found = write_discovery(search)
-    except KeyboardInterrupt:
-        print("Stopped. The same command resumes.", file=sys.stderr)
-        raise typer.Exit(130) from None
+    with live_tally(quiet) as on_progress:
+        search.go(log, on_progress)
+    log("measuring the chosen model, and the page")
+    found = write_discovery(search)
     if as_json:
         print_json(read_json(search.folder / "discover.json"))
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from hatchel.cli.options import AsJson, Plugin, kinds, load_plugins, read_spec
-from hatchel.cli.printing import print_json
+from hatchel.cli.printing import print_json, print_table
 from hatchel.core.errors import HatchelError, unknown
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def list_members(
     family: Annotated[
         str,
         typer.Argument(
+            metavar="FAMILY",
             help=", ".join(FAMILIES),
             autocompletion=lambda incomplete: [f for f in FAMILIES if f.startswith(incomplete)],
         ),
@@ -64,17 +65,8 @@ def list_members(
     if as_json:
         print_json(rows)
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
     keys = [key for key in rows[0] if key != "fields"] if rows else ["name"]
-    for key in keys:
-        table.add_column(key, no_wrap=key == "name", style="cyan" if key == "name" else "")
-    for row in rows:
-        table.add_row(*(Text(str(row[key])) for key in keys))  # Text: a bracket in a formula is no markup
-    Console().print(table)
+    print_table(keys, [[row[key] for key in keys] for row in rows])
 
 
 def describe(family: str) -> list[dict[str, Any]]:
@@ -108,10 +100,14 @@ def describe(family: str) -> list[dict[str, Any]]:
 def show(
     target: Annotated[
         str,
-        typer.Argument(help="A method, or a YAML/JSON file.", autocompletion=kinds("hatchel.methods", "Method")),
+        typer.Argument(
+            metavar="METHOD|FILE",
+            help="A method, or a YAML/JSON file.",
+            autocompletion=kinds("hatchel.methods", "Method"),
+        ),
     ],
     assignments: Annotated[
-        list[str] | None, typer.Argument(help="Fields to change, as key=value.", metavar="[KEY=VALUE]...")
+        list[str] | None, typer.Argument(help="Fields to change, as key=value.", metavar="KEY=VALUE")
     ] = None,
     size: Annotated[int, typer.Option(help="Pixels per side to assume if only the data's files could show it.")] = 64,
     plugin: Plugin = None,

@@ -26,6 +26,7 @@ from hatchel.core.files import disk_problem
 KEPT = {
     "quickstart": "the models are saved; the same command goes on",
     "train": "the last checkpoint is kept; `hatchel train RUN --resume` goes on from it",
+    "discover": "what was trained is kept; the same command goes on",
     "evaluate": "what was stored is kept; the same command goes on",
     "report": "what was stored is kept; the same command goes on",
     "data": "files that were fetched are kept; the same command goes on",
@@ -35,7 +36,7 @@ KEPT = {
 
 
 class Commands(TyperGroup):
-    """The commands; Ctrl-C ends each with code 130 and one line."""
+    """The commands; Ctrl-C ends each with code 130 and one line, an option that is wrong with 2 and one line."""
 
     def invoke(self, ctx: typer.Context) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         try:
@@ -44,6 +45,14 @@ class Commands(TyperGroup):
             kept = KEPT.get(ctx.invoked_subcommand or "", "nothing is left half-written")
             print(f"\nhatchel: stopped; {kept}", file=sys.stderr)
             raise typer.Exit(130) from None
+        except Exception as error:
+            # The parser's own; which module has its classes depends on the version of Typer.
+            if not hasattr(error, "format_message") or type(error).__name__ == "NoArgsIsHelpError":
+                raise
+            wrong: Any = error
+            path = wrong.ctx.command_path if getattr(wrong, "ctx", None) else "hatchel"
+            text = " ".join(wrong.format_message().replace("Value error, ", "").split()).rstrip(".")
+            raise HatchelError(f"{text}{'' if text[-1:] == '?' else '.'} See: {path} --help") from None
 
 
 app = typer.Typer(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -57,7 +57,7 @@ def parse(arguments: Sequence[str]) -> dict[str, Any]:
     >>> parse(["gamma=10", "latent.dim=16", "by=mws", "anchors=[0, 1]"])
     {'gamma': 10, 'latent.dim': 16, 'by': 'mws', 'anchors': [0, 1]}
     """
-    from hatchel.core.spec import parse_yaml
+    from hatchel.core.fields import parse_yaml
 
     values: dict[str, Any] = {}
     for argument in arguments:
@@ -90,14 +90,19 @@ def load_plugins(files: Sequence[Path] | None) -> None:
 
 def read_spec(target: str, arguments: Sequence[str]) -> RunSpec:
     """The run that a method's name or a YAML/JSON file describes, with the assignments applied."""
+    from hatchel.core.fields import read_fields
     from hatchel.core.spec import from_dict, updated
     from hatchel.methods.resolve import resolve
     from hatchel.training.spec import RunSpec
 
     changes = parse(arguments)
     path = Path(target)
+    if (path / "config.json").is_file():
+        raise HatchelError(f"{path}: is a run; it is trained further by: hatchel train {path} --resume steps=...")
+    if path.suffix == "" and len(path.parts) > 1:  # no method has such a name
+        raise HatchelError(f"{path}: is not a run (it has no config.json); runs are made by `hatchel train METHOD`")
     if path.suffix in (".yaml", ".yml", ".json"):
-        body = _read_file(path)
+        body = read_fields(path, "`method: factor_vae`")
         if "preset" in body:
             raise HatchelError(f"{path}: `preset` is now `method`; write `method: {body['preset']}`")
         if "method" not in body:
@@ -105,19 +110,3 @@ def read_spec(target: str, arguments: Sequence[str]) -> RunSpec:
         target = str(body.pop("method"))
         changes = {**body, **changes}
     return resolve(target, changes=changes)
-
-
-def _read_file(path: Path) -> dict[str, Any]:
-    from hatchel.core.spec import parse_yaml
-
-    try:
-        body = parse_yaml(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise HatchelError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise HatchelError(f"{path}: is not a text file in UTF-8; save it as such") from None
-    except HatchelError as error:
-        raise HatchelError(f"{path}: {error}") from None
-    if not isinstance(body, dict):
-        raise HatchelError(f"{path}: expected fields and values, such as `method: factor_vae`")
-    return cast(dict[str, Any], body)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hatchel.core.errors import HatchelError
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from hatchel.study.claims import Verdict
     from hatchel.study.grid import Scale
+    from hatchel.study.runner import Tally
     from hatchel.study.store import Store
     from hatchel.study.study import Study
     from hatchel.study.table import Table
@@ -56,6 +57,15 @@ def print_summary(
         print(f"\n{len(lines)} failed; again with: {retry}")
         print("\n".join(lines))
     return len(lines)
+
+
+@contextmanager
+def live_tally(quiet: bool) -> Generator[Callable[[Tally], None]]:
+    """What `run_tasks` reports to: a live line of how far it is, or nothing if `quiet`."""
+    from hatchel.core.progress import status
+
+    with nullcontext() if quiet else status() as show:
+        yield lambda t: show(t.done + t.failed, t.total, t.text()) if show else None
 
 
 def table_rows(table: Table) -> dict[str, Any]:
@@ -129,21 +139,22 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[Any]], markdown
     from rich.table import Table
     from rich.text import Text
 
-    if markdown and not sys.stdout.isatty():
+    console = Console()
+    if markdown and not console.is_terminal:
         print(markdown)
         return
     texts = [["" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row] for row in rows]
-    if not sys.stdout.isatty():
+    if not console.is_terminal:
         widths = [max(map(len, column)) for column in zip(headings, *texts, strict=True)]
         for line in (headings, *texts):
             print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
         return
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
+    for place, heading in enumerate(headings):
+        table.add_column(heading, overflow="fold", style="" if place else "cyan")
     for row in texts:
         table.add_row(*(Text(text) for text in row))
-    Console().print(table)
+    console.print(table)
 
 
 def as_text(answer: pd.DataFrame, form: str) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def query(
-    sql: Annotated[str, typer.Argument(help="One SELECT over the table `results`.")] = "",
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT over the table `results`.")] = "",
     store: Folder = STUDIES,
     columns: Annotated[bool, typer.Option("--columns", help="Print the names of the columns.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
@@ -48,7 +48,7 @@ def query(
 
 
 def export(
-    file: Annotated[Path, typer.Argument(help="A .csv, .json or .parquet file to write.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .csv, .json or .parquet file to write.")],
     store: Folder = STUDIES,
     sql: Annotated[str, typer.Option("--query", help="What to export.")] = "SELECT * FROM results",
     as_json: AsJson = False,
@@ -80,13 +80,10 @@ def export(
 
 def write_parquet(answer: pd.DataFrame, path: Path) -> None:
     """A Parquet file; a column of several types becomes text."""
-    from hatchel.core.errors import HatchelError
     from hatchel.core.files import write_bytes
+    from hatchel.core.plugins import extra
 
-    try:
-        import pyarrow  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    except ImportError as error:
-        raise HatchelError(f'writing Parquet needs {error.name}: pip install "hatchel[data]"') from None
+    extra("pyarrow", "data", "writing Parquet")
     typed = answer.infer_objects()
     for name in typed.columns:
         kinds = {type(v) for v in answer[name] if v is not None}

@@ -85,7 +85,7 @@ def evaluate(
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Folders of runs, or zoo:NAME; several are compared.", parser=run_folder),
+        typer.Argument(metavar="RUN", help="Folders of runs, or zoo:NAME; several are compared.", parser=run_folder),
     ],
     out: Annotated[
         Path | None,
@@ -155,7 +155,8 @@ def report(
 def explore(
     run: RunFolder,
     other: Annotated[
-        Path | None, typer.Argument(help="A second run, to compare on the same items.", parser=run_folder)
+        Path | None,
+        typer.Argument(metavar="RUN", help="A second run, to compare on the same items.", parser=run_folder),
     ] = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; the printed link holds the token that every request needs.")
@@ -192,6 +193,7 @@ def explore(
     load_plugins(plugin)
     if static is None and runtime is not None:
         raise HatchelError("--runtime: is only used together with --static FOLDER")
+    from hatchel.core.plugins import extra
     from hatchel.evaluation.codes import ITEMS, items_stored
     from hatchel.explorer.session import Session
     from hatchel.training.run import TrainedRun
@@ -207,12 +209,9 @@ def explore(
         session = Session(runs, items=items, seed=seed)
         print(f"Explorer: {write_static(session, static, found) / 'index.html'}")
         return
-    try:
-        from hatchel.explorer.server import Listening
-    except ImportError as error:
-        raise HatchelError(f'the explorer needs {error.name}: pip install "hatchel[web]"') from None
+    server = extra("hatchel.explorer.server", "web", "the explorer")
     session = Session(runs, items=items, seed=seed)
-    opened = Listening.on(session, host=host, port=port)
+    opened = server.Listening.on(session, host=host, port=port)
     print(f"Explorer: {opened.address}   (Ctrl+C to stop)", flush=True)
     if browse:
         import webbrowser

@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 
 def score(
-    codes: Annotated[Path, typer.Argument(help="Codes, one row per example: npy, npz, h5, csv, tsv or parquet.")],
+    codes: Annotated[
+        Path, typer.Argument(metavar="CODES", help="Codes, one row per example: npy, npz, h5, csv, tsv or parquet.")
+    ],
     factors: Annotated[
         Path | None,
-        typer.Argument(help="Factors of the same rows. A file with both 'codes' and 'factors' needs no second."),
+        typer.Argument(
+            metavar="FACTORS", help="Factors of the same rows. A file with both 'codes' and 'factors' needs no second."
+        ),
     ] = None,
     metrics: Annotated[str, typer.Option(help="Comma-separated names, or all.")] = "all",
     std: Annotated[Path | None, typer.Option(help="Standard deviations of q(z|x), shaped as the codes.")] = None,

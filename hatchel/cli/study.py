@@ -113,9 +113,8 @@ def run(
 
     Exit code 1 if a task failed; 130 after Ctrl-C.
     """
-    from hatchel.cli.printing import print_summary
+    from hatchel.cli.printing import live_tally, print_summary
     from hatchel.cli.tune import engine_from
-    from hatchel.core.progress import status as status_line
     from hatchel.study.runner import forecast, run_tasks
     from hatchel.study.store import Store
     from hatchel.study.study import chosen
@@ -148,14 +147,8 @@ def run(
                 print(words, file=sys.stderr)
             if not quiet and scale != "smoke":
                 print(forecast(tasks, kept, where).text(), file=sys.stderr)
-            if quiet:
-                run_tasks(tasks, kept, where, retry=retry, plugins=plugin or ())
-            else:
-                with status_line() as show_line:
-                    run_tasks(
-                        tasks, kept, where, retry=retry, plugins=plugin or (),
-                        on_progress=lambda t: show_line(t.done + t.failed, t.total, t.text()),
-                    )  # fmt: skip
+            with live_tally(quiet) as on_progress:
+                run_tasks(tasks, kept, where, retry=retry, plugins=plugin or (), on_progress=on_progress)
             before, cases = len(cases), study.tasks(scale, seeds, kept)
             if len(cases) == before:  # no round follows
                 break
@@ -267,7 +260,7 @@ def publish(
 @app.command()
 def claims(
     wanted: Annotated[
-        list[str] | None, typer.Argument(metavar="[PAPER|ID]...", help="Some alone: recurd, R2, R2.mig; else all.")
+        list[str] | None, typer.Argument(metavar="PAPER|ID", help="Some alone: recurd, R2, R2.mig; else all.")
     ] = None,
     store: Annotated[Path | None, typer.Option(help="Records; by default ./studies, else the published ones.")] = None,
     as_json: AsJson = False,

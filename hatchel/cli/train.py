@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,13 +25,14 @@ def train(
     target: Annotated[
         str,
         typer.Argument(
+            metavar="METHOD|FILE|RUN",
             help="A method, a YAML/JSON file, or (with --resume) a run's folder.",
             autocompletion=kinds("hatchel.methods", "Method"),
         ),
     ],
     assignments: Annotated[
         list[str] | None,
-        typer.Argument(help="Fields to change, as key=value; dotted keys reach any field.", metavar="[KEY=VALUE]..."),
+        typer.Argument(help="Fields to change, as key=value; dotted keys reach any field.", metavar="KEY=VALUE"),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder; by default runs/NAME-DIGEST.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
@@ -152,9 +152,8 @@ def _several(
     as_json: bool,
 ) -> None:
     """The seeds as a study of one case: what is done is kept, and the same command goes on after a stop."""
-    from hatchel.cli.printing import failures, print_json, print_table, table_rows
+    from hatchel.cli.printing import failures, live_tally, print_json, print_table, table_rows
     from hatchel.cli.tune import engine_from
-    from hatchel.core.progress import status
     from hatchel.study.grid import Grid
     from hatchel.study.report import write_report
     from hatchel.study.runner import run_tasks
@@ -175,11 +174,8 @@ def _several(
     kept.create().write_study(spec.name, "laptop", cases, again)
     tasks, engine = [case.task for case in cases], engine_from("local", workers, None)
     try:
-        with nullcontext(None) if quiet else status() as show:
-            run_tasks(
-                tasks, kept, engine, retry=retry, plugins=plugin or (),
-                on_progress=lambda t: show(t.done + t.failed, t.total, t.text()) if show else None,
-            )  # fmt: skip
+        with live_tally(quiet) as on_progress:
+            run_tasks(tasks, kept, engine, retry=retry, plugins=plugin or (), on_progress=on_progress)
     except KeyboardInterrupt:
         print("Stopped; the models are saved: the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None
@@ -193,7 +189,7 @@ def _several(
         plain = frame[(frame["part"] == "") & (frame["representation"] == "mean")]["metric"]
         columns = tuple(Column(name, name) for name in dict.fromkeys(plain))
         about = f"{spec.formula()}, trained with seeds {', '.join(map(str, seeds))}."
-        study = Study(spec.name, about, lambda scale: Grid((cases[0],), len(seeds)), columns, contrast="", trade=None)
+        study = Study(spec.name, about, lambda scale: Grid((cases[0],), len(seeds)), columns, trade=None)
         (table,) = study.tables(frame)
         found |= {
             "report": write_report(study, frame, "laptop", folder / "report", failed),

@@ -19,11 +19,11 @@ SHOWN = 5
 
 
 def tune(
-    method: Annotated[str, typer.Argument(help="A method of `hatchel list methods`.")],
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="A method of `hatchel list methods`.")],
     assignments: Annotated[
         list[str],
         typer.Argument(
-            metavar="FIELD=LOW..HIGH|FIELD=[A,B]|KEY=VALUE...",
+            metavar="FIELD=LOW..HIGH|FIELD=[A,B]|KEY=VALUE",
             help="A range, a list to choose from, or a value that stays; log:FIELD=LOW..HIGH on a log scale.",
         ),
     ],
@@ -72,11 +72,7 @@ def tune(
     where.ready()
     if not data.built_in:
         data.load()
-    try:
-        best = Search(tuning, Store(store), where, plugin or ()).go(trials, lambda line: print(line, file=sys.stderr))
-    except KeyboardInterrupt:
-        print("Stopped. The same command resumes.", file=sys.stderr)
-        raise typer.Exit(130) from None
+    best = Search(tuning, Store(store), where, plugin or ()).go(trials, lambda line: print(line, file=sys.stderr))
     if as_json:
         rows = [{"trial": t.number, "point": t.point, metric: t.found.value} for t in best]
         print_json({"metric": metric, "direction": tuning.way, "seeds": seeds, "trials": rows})

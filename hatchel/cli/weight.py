@@ -15,7 +15,7 @@ LARGEST = 10**6
 
 
 def weight(
-    value: Annotated[float, typer.Argument(help="The weight where it was found.")],
+    value: Annotated[float, typer.Argument(metavar="WEIGHT", help="The weight where it was found.")],
     to: Annotated[str, typer.Option(help="HEIGHTxWIDTHxCHANNELS of the images it is for.")],
     of: Annotated[str, typer.Option(help="The same where it was found; `mean` if that takes a mean over pixels.")] = (
         "64x64x1"

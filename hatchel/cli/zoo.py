@@ -24,38 +24,29 @@ def list_models(as_json: AsJson = False) -> None:
 
     [bold]hatchel zoo list[/]   then   [bold]hatchel explore zoo:shapes3d/rtc_vae[/]
     """
-    from hatchel.cli.printing import print_json
+    from hatchel.cli.printing import print_json, print_table
     from hatchel.export.zoo import PREFIX, card, names
 
     cards = [card(name) for name in names()]
     if as_json:
         print_json([dataclasses.asdict(found) for found in cards])
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("name", "what", "MIG [95 %]", "of all seeds", "MB"):
-        table.add_column(heading, no_wrap=True, style="cyan" if heading == "name" else "")
+    rows: list[list[str]] = []
     for found in cards:
         tried = found.seeds.values()
         over = f"{min(tried):.2f} to {max(tried):.2f} ({len(tried)})" if tried else ""
-        row = (
-            f"{PREFIX}{found.name}",
-            found.about.partition(";")[0],
-            found.interval("mig"),
-            over,
-            f"{found.size / 1e6:.1f}",
-        )
-        table.add_row(*row)
-    Console().print(table)
+        what = found.about.partition(";")[0]
+        rows.append([f"{PREFIX}{found.name}", what, found.interval("mig"), over, f"{found.size / 1e6:.1f}"])
+    print_table(("name", "what", "MIG [95 %]", "of all seeds", "MB"), rows)
     if not cards:
         print("the zoo is empty")
 
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A model, as `hatchel zoo list` names it; with or without zoo:.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A model, as `hatchel zoo list` names it; with or without zoo:.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Print a model's card: data, settings, every seed that was tried, scores with intervals.

@@ -26,14 +26,16 @@ def shortened(value: Any, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}..."
 
 
-def unknown(noun: str, name: str, known: Iterable[str], where: str = "") -> HatchelError:
-    """The answer to a name nobody knows: near matches first, then everything there is.
+def unknown(noun: str, name: str, known: Iterable[str], where: str = "", meant: Iterable[str] = ()) -> HatchelError:
+    """The answer to a name nobody knows: what was `meant` or near matches first, then everything there is.
 
     >>> print(unknown("method", "factorvae", ["vae", "factor_vae"]))
     unknown method 'factorvae'. Did you mean 'factor_vae'? Known: factor_vae, vae
     """
     names = sorted(known)
-    near = difflib.get_close_matches(name[:200], names, n=3, cutoff=0.6)
+    near = list(meant) or difflib.get_close_matches(name[:200], names, n=3, cutoff=0.6)
     hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+    if near and "." in near[0]:
+        hint += f" (In Python: {near[0].replace('.', '__')}=...)"
     place = f"{where}: " if where else ""
     return HatchelError(f"{place}unknown {noun} {shortened(name)}.{hint} Known: {', '.join(names) or 'none'}")

@@ -12,8 +12,6 @@ class Estimate:
 
     >>> print(Estimate(0.275, 0.225, 0.325, n=4))
     0.2750 [0.2250, 0.3250]
-    >>> Estimate(0.3, n=1).decided, Estimate(0.3, 0.1, 0.5, n=5).decided
-    (False, True)
     """
 
     value: float
@@ -28,11 +26,6 @@ class Estimate:
     def has_interval(self) -> bool:
         """Whether its spread is known."""
         return math.isfinite(self.low) and math.isfinite(self.high)
-
-    @property
-    def decided(self) -> bool:
-        """Whether the interval leaves out 0, so that a difference has a sign."""
-        return self.has_interval and (self.low > 0 or self.high < 0)
 
     def format(self, digits: int = 4) -> str:
         """`0.275 [0.225, 0.325]`; the interval is left out where it is not known."""

@@ -1,4 +1,4 @@
-"""Own terms, encoders, datasets and metrics: a Python file named on the command line, or an installed package.
+"""Own terms, encoders, datasets and metrics: a Python file named on the command line, or an installed package; extras.
 
 A package offers itself with an entry point in the group `hatchel.plugins` whose value is a module to import.
 """
@@ -10,6 +10,7 @@ import importlib.metadata
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 
 from hatchel.core.errors import HatchelError
 
@@ -28,6 +29,14 @@ def load_installed() -> None:
             entry.load()
         except Exception as error:
             raise HatchelError(f"the plug-in {entry.name!r} ({entry.value}) failed to import: {error}") from error
+
+
+def extra(module: str, name: str, what: str) -> Any:
+    """A module that an extra of this package brings, or what to install for it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise HatchelError(f'{what} needs {error.name or module}: pip install "hatchel[{name}]"') from None
 
 
 def load_file(path: Path) -> None:

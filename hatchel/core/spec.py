@@ -44,9 +44,6 @@ NonNegative = Annotated[float, Ge(0)]
 Share = Annotated[float, Ge(0), Le(1)]
 Count = Annotated[int, Gt(0), Le(10**12)]
 
-NODES, DEPTH = 100_000, 40
-"""Of a configuration at most: values, and levels of lists and fields inside each other."""
-
 S = TypeVar("S", bound="Spec")
 
 FAMILIES: dict[str, type[Spec]] = {}
@@ -175,7 +172,10 @@ def from_dict(cls: type[S], data: Any, path: str = "") -> S:
     body = {str(k): v for k, v in cast(Mapping[Any, Any], data).items()}
     if cls.family:
         if "kind" not in body and inspect.isabstract(cls):
-            raise HatchelError(f"{_place(path)}a {cls.family} needs a 'kind'. Known: {', '.join(cls.members())}")
+            article = "an" if cls.family[0] in "aeio" else "a"
+            raise HatchelError(
+                f"{_place(path)}{article} {cls.family} needs a 'kind'. Known: {', '.join(cls.members())}"
+            )
         kind = str(body.pop("kind", cls.kind))
         whole = None if kind in cls.members() else _meant(cls, kind)  # `data=./photos data.size=32`
         cls = _member(cls, kind if whole is None else whole.kind, path)
@@ -222,58 +222,11 @@ def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
             node = cast(dict[str, Any], node)
         if last == "kind" and node.get("kind") != value:
             node.clear()
-        node[last] = to_dict(value)
+        value, now = to_dict(value), node.get(last)
+        if isinstance(now, dict) and "kind" in now and isinstance(value, dict) and "kind" not in value:
+            value = {**cast(dict[str, Any], now), **value}  # `latent: {dim: 16}`: fields of what is there
+        node[last] = value
     return data
-
-
-def parse_yaml(text: str) -> Any:
-    """Plain values in YAML or JSON text, of which a HatchelError says what is wrong; dates stay text.
-
-    >>> parse_yaml("{by: mws, name: 2020-01-01, steps: 10}")
-    {'by': 'mws', 'name': '2020-01-01', 'steps': 10}
-    """
-    import yaml
-
-    try:
-        return _plain(yaml.load(text, _loader()))
-    except yaml.YAMLError as error:
-        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-        line = f", line {mark.line + 1}" if mark is not None else ""
-        raise HatchelError(f"is not YAML or JSON ({problem or 'a sign that cannot be in a text'}{line})") from None
-    except RecursionError:
-        raise HatchelError("is not YAML or JSON (too deep)") from None
-    except (ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
-        raise HatchelError(f"is not YAML or JSON ({str(error).splitlines()[0][:80]})") from None
-
-
-@functools.cache
-def _loader() -> Any:
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        """Without dates, which no field has."""
-
-    Loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
-        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    return Loader
-
-
-def _plain(value: Any, depth: int = 0, left: list[int] | None = None) -> Any:
-    """The value, or an error if aliases make it endless or too large: a short text can stand for billions of items."""
-    left = [NODES] if left is None else left
-    left[0] -= 1
-    if left[0] < 0 or depth > DEPTH:
-        raise HatchelError(f"is too large: at most {NODES:,} values, at most {DEPTH} inside each other")
-    if isinstance(value, dict):
-        pairs = cast(dict[Any, Any], value).items()
-        return {k if isinstance(k, str) else str(k): _plain(v, depth + 1, left) for k, v in pairs}
-    if isinstance(value, list):
-        return [_plain(v, depth + 1, left) for v in cast(list[Any], value)]
-    if isinstance(value, set | bytes | tuple):
-        raise HatchelError(f"holds a {type(value).__name__}; write numbers, words, [lists] or {{field: value}}")
-    return value
 
 
 def snake(name: str) -> str:

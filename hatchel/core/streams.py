@@ -10,7 +10,13 @@ import hashlib
 import torch
 
 
-def generator(seed: int, stream: str, step: int = 0) -> torch.Generator:
+class Stream(torch.Generator):
+    """A generator that knows its stream's name."""
+
+    name: str = ""
+
+
+def generator(seed: int, stream: str, step: int = 0) -> Stream:
     """A fresh CPU generator for one stream at one step.
 
     >>> a, b = (torch.rand(2, generator=generator(0, "noise", 7)) for _ in range(2))
@@ -19,4 +25,7 @@ def generator(seed: int, stream: str, step: int = 0) -> torch.Generator:
     """
     text = f"{seed}/{stream}/{step}".encode()
     number = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
-    return torch.Generator().manual_seed(number & (2**63 - 1))
+    source = Stream()
+    source.name = stream
+    source.manual_seed(number & (2**63 - 1))
+    return source

@@ -125,6 +125,12 @@ def channels_last(values: NDArray[Any], first: bool, where: str) -> Pixels:
 
 def channels_first(shape: tuple[int, ...], where: str, channels: Layout) -> bool:
     """Whether images of that shape have their channels second; where it does not say so itself, the question which."""
+    if len(shape) == 3 and shape[2] in (1, 3, 4) and shape[2] < min(shape[:2]):
+        n, height, width = shape
+        raise HatchelError(
+            f"{where} has the shape {shape}: one image is x[None], {n} grey images of {height}x{width} are "
+            "x[..., None]; give the one that it is"
+        )
     if len(shape) == 3 or channels:
         return channels == "first" and len(shape) == 4
     second, last = (shape[axis] <= CHANNELS for axis in (1, 3))

@@ -67,7 +67,6 @@ class FactorSpace:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The factors' names."""
         return tuple(f.name for f in self.factors)
 
     @property

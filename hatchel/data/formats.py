@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.errors import HatchelError, unknown
+from hatchel.core.plugins import extra
 from hatchel.core.progress import progress
 from hatchel.data.cache import CachedArray, spans
 from hatchel.data.files import contents
@@ -80,7 +81,6 @@ class FileArray:
         return out
 
     def all(self) -> NDArray[Any]:
-        """The whole array in memory."""
         return next(self.blocks(max(1, self.shape[0])), np.empty(self.shape, self.dtype))
 
 
@@ -240,11 +240,7 @@ def _reading(path: Path) -> Generator[None]:
 
 
 def _h5py() -> Any:
-    try:
-        import h5py
-    except ImportError:
-        raise HatchelError('reading HDF5 needs h5py: pip install "hatchel[data]"') from None
-    return h5py
+    return extra("h5py", "data", "reading HDF5")
 
 
 def _body(

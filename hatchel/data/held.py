@@ -87,8 +87,12 @@ def _known(options: Mapping[str, Any], names: Sequence[str], what: str) -> None:
 def _given(data: Any, factors: Any, options: Mapping[str, Any]) -> Dataset:
     if hasattr(data, "to_pandas"):  # polars, Arrow
         data = data.to_pandas()
+    if hasattr(data, "to_frame"):  # a column of a table
+        data = data.to_frame()
     if hasattr(data, "toarray"):  # scipy's sparse matrices
         data = data.toarray()
+    if _nested(data):
+        data = as_numbers(data)
     if hasattr(data, "iloc"):
         found = from_frame(data, **options)
         return found if factors is None else with_factors(found, factors)
@@ -107,6 +111,13 @@ def _given(data: Any, factors: Any, options: Mapping[str, Any]) -> Dataset:
         )
     _known(options, ("channels", "size"), "a list of pictures")
     return _of_items(data, factors, loader, options)
+
+
+def _nested(data: Any) -> bool:
+    """Whether it is an array in lists, not items with their labels: its first item is numbers, or lists in one."""
+    first: Any = data[0] if isinstance(data, list) and data else None
+    inner: Any = first[:1] if isinstance(first, list | tuple) else ()
+    return any(isinstance(x, int | float) or (isinstance(x, list) and isinstance(first, list)) for x in inner)
 
 
 def with_factors(data: Dataset, factors: Any) -> Dataset:
@@ -131,7 +142,10 @@ def _layout(options: Mapping[str, Any]) -> Layout:
 
 def _of_items(data: Any, factors: Any, batched: bool, options: Mapping[str, Any]) -> Dataset:
     layout = _layout(options)
-    count = len(data) if hasattr(data, "__len__") else None
+    try:
+        count = len(data)
+    except TypeError:  # a loader has the method even where its items are a stream
+        count = None
     if count == 0:
         raise HatchelError("data: has no items")
     if count and hasattr(data, "__getitem__") and not batched:

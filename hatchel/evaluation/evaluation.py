@@ -17,11 +17,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hatchel.core import __version__
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import Damaged, read_json, write_json
 from hatchel.core.progress import progress
 from hatchel.core.spec import Count, NonNegative, from_dict
-from hatchel.core.version import __version__
 from hatchel.data.dataset import Dataset
 from hatchel.evaluation.codes import (
     ITEMS,
@@ -108,7 +108,6 @@ class Evaluation(dict[str, Scores]):
 
     @property
     def items_in_words(self) -> str:
-        """Which items the scores are of."""
         return items_in_words(self.settings)
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,7 +116,6 @@ class Evaluation(dict[str, Scores]):
         return {"version": VERSION, "settings": self.settings, **scores}
 
     def to_json(self) -> str:
-        """The dictionary as JSON text."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def table(self) -> str:
@@ -360,10 +358,9 @@ class MetricStop(Stop, kind="metric"):
 
     @property
     def metric(self) -> Metric:
-        """The metric itself."""
         return from_dict(Metric, self.of, "stop.of")
 
-    def refusal(self, spec: RunSpec, data: Dataset) -> str:
+    def problem(self, spec: RunSpec, data: Dataset) -> str:
         lacks = "factors" in self.metric.needs and data.space is None
         return f"stop.of: {self.of} needs factors, which {data.name} has none of; use stop=plateau" if lacks else ""
 

@@ -27,7 +27,6 @@ class Order:
 
     @property
     def small(self) -> bool:
-        """Whether it goes first."""
         return len(self.codes) <= SMALL
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from hatchel.core.errors import HatchelError
@@ -20,6 +19,7 @@ from hatchel.core.files import whole_folder, writable_folder
 from hatchel.explorer.runtime import Runtime
 from hatchel.explorer.session import Session
 from hatchel.export.onnx import write_decoder
+from hatchel.report.page import rendered
 from hatchel.training.run import TrainedRun
 
 EXAMPLES = 300
@@ -44,13 +44,9 @@ def page(
 
     `token`: for its own files and requests, where it is inside another page: browsers keep no cookie there.
     """
-    environment = Environment(
-        loader=PackageLoader("hatchel.explorer", "web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    return environment.get_template("explorer.html.j2").render(
-        about=about, data=script_json(about), scripts=scripts, policy=policy, suffix=f"?token={token}" if token else ""
-    )
+    values = {"about": about, "data": script_json(about), "scripts": scripts, "policy": policy}
+    suffix = f"?token={token}" if token else ""
+    return rendered("explorer.html.j2", {**values, "suffix": suffix}, "hatchel.explorer", "web")
 
 
 def script_json(value: Any) -> Markup:

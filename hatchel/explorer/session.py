@@ -51,7 +51,6 @@ class ExploredRun:
     spaces: tuple[Space, ...]
 
     def space(self, level: int) -> Space:
-        """A level."""
         if not 0 <= level < len(self.spaces):
             raise RequestError(422, f"level: this run has the levels 0 to {len(self.spaces) - 1}, not {level}")
         return self.spaces[level]
@@ -89,7 +88,6 @@ class ExploredRun:
         return to_bytes(decoded) if decoded.ndim == 4 else decoded
 
     def to_dict(self) -> dict[str, Any]:
-        """For the page."""
         run = self.run
         return {
             "name": self.name,
@@ -121,7 +119,6 @@ class Session:
         self.points = np.sort(np.random.default_rng(seed).choice(len(self.items), count, replace=False))
 
     def run(self, number: int) -> ExploredRun:
-        """One of the runs."""
         if not 0 <= number < len(self.runs):
             raise RequestError(404, f"run: there are the runs 0 to {len(self.runs) - 1}, not {number}")
         return self.runs[number]

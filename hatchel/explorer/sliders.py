@@ -44,7 +44,6 @@ class Slider:
         return middle - REACH * width, middle + REACH * width
 
     def to_dict(self) -> dict[str, Any]:
-        """For the page."""
         return vars(self) | {"columns": list(self.columns)}
 
 

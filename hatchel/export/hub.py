@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from hatchel.core import __version__
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import SUMS, write_text
-from hatchel.core.version import __version__
+from hatchel.core.plugins import extra
 from hatchel.evaluation.codes import weights_digest
 from hatchel.evaluation.evaluation import FILE, Evaluation
 from hatchel.export.folder import Exported, export_folder
@@ -47,10 +47,7 @@ def push(folder: Path, name: str, private: bool = True) -> str:
 
 def hub_library() -> Any:
     """huggingface_hub, which is an extra."""
-    try:
-        return importlib.import_module("huggingface_hub")
-    except ImportError:
-        raise HatchelError('--push needs huggingface_hub: pip install "hatchel[hub]"') from None
+    return extra("huggingface_hub", "hub", "--push")
 
 
 def card(run: TrainedRun) -> str:

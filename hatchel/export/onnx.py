@@ -14,6 +14,7 @@ import torch
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import Damaged, check_digest
+from hatchel.core.plugins import extra
 from hatchel.export.endpoints import DecoderEndpoint, EncoderEndpoint, Endpoint
 from hatchel.export.folder import Exported, export_folder
 from hatchel.training.run import TrainedRun
@@ -135,10 +136,6 @@ def _quiet() -> Generator[None]:
 
 
 def _modules() -> tuple[Any, Any]:
-    try:
-        import onnx
-        import onnxruntime
-        import onnxscript  # noqa: F401  # pyright: ignore[reportUnusedImport]  # torch's exporter needs it
-    except ImportError as error:
-        raise HatchelError(f'writing ONNX needs {error.name}: pip install "hatchel[export]"') from None
-    return onnx, onnxruntime
+    needed = ("onnx", "onnxruntime", "onnxscript")  # torch's exporter needs the last
+    onnx, runtime, _ = (extra(name, "export", "writing ONNX") for name in needed)
+    return onnx, runtime

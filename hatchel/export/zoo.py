@@ -42,9 +42,8 @@ from hatchel.core.files import (
 from hatchel.core.spec import from_dict, to_dict
 from hatchel.evaluation.codes import encodings
 from hatchel.export.safetensors import public
-from hatchel.training.checkpoint import Description, checkpoint_of, checkpoints, intact, save
+from hatchel.training.checkpoint import Description, checkpoint_of, checkpoints, intact, migrated, save
 from hatchel.training.events import read_events
-from hatchel.training.migration import migrated
 from hatchel.training.run import TrainedRun
 from hatchel.training.spec import RunSpec
 

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from hatchel.core.distributed import own_rows, world
 from hatchel.core.spec import Count
-from hatchel.latents.diagonal import DiagonalGaussian, StandardNormal
+from hatchel.latents.diagonal import DiagonalGaussian, StandardNormal, membership
 from hatchel.latents.latent import Latent, LatentModule
 from hatchel.latents.layout import Block, Layout, Partition, plain_layout
-from hatchel.latents.posterior import Posterior
+from hatchel.latents.posterior import Posterior, picked
 from hatchel.latents.prior import LOG_2PI, Prior
 
 
@@ -80,33 +80,20 @@ class CorrelatedGaussian(DiagonalGaussian):
         return self.mean + (0.5 * self.log_variance).exp() * noise
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
-        index = list(block)
-        log_variance = self.log_variance[:, index]
-        u = (z[:, index] - self.mean[:, index]) * (-0.5 * log_variance).exp()
+        z, mean, log_variance = (picked(t, block) for t in (z, self.mean, self.log_variance))
+        u = (z - mean) * (-0.5 * log_variance).exp()
         size = torch.full((), len(block), dtype=z.dtype, device=z.device)
         return self._log_density(u.square().sum(1), u.sum(1), log_variance.sum(1), size)
 
     def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
         # (S, R, B), as for the diagonal latent.
         u = (z.T[:, :, None] - self.mean.T[:, None, :]) * (-0.5 * self.log_variance).exp().T[:, None, :]
-        membership = z.new_zeros(len(blocks), z.shape[1])
-        for row, block in enumerate(blocks):
-            membership[row, list(block)] = 1.0
-        squares, sums = (membership @ s.flatten(1) for s in (u.square(), u))
+        members = membership(blocks, z.shape[1], z)
+        squares, sums = (members @ s.flatten(1) for s in (u.square(), u))
         shape = (len(blocks), *u.shape[1:])
-        log_variances = (membership @ self.log_variance.T)[:, None, :]
-        size = membership.sum(1)[:, None, None]
+        log_variances = (members @ self.log_variance.T)[:, None, :]
+        size = members.sum(1)[:, None, None]
         return self._log_density(squares.view(shape), sums.view(shape), log_variances, size)
-
-    def conditional_total_correlation(self, block: Block) -> float:
-        """KL(q(z_S|x) || prod_s q(z_s|x)) = -1/2 log|C_S|, the same for every x (Split Encoder, Eq. 6, first term).
-
-        >>> q = CorrelatedGaussian(torch.zeros(1, 2), torch.zeros(1, 2), 0.9)
-        >>> round(q.conditional_total_correlation((0, 1)), 4)  # -1/2 log(1 - 0.9^2)
-        0.8304
-        """
-        n, r = len(block), self.correlation
-        return -0.5 * ((n - 1) * math.log1p(-r) + math.log1p((n - 1) * r))
 
     @property
     def noise(self) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from hatchel.core.distributed import own_rows, world
 from hatchel.core.spec import Count
 from hatchel.latents.latent import Latent, LatentModule
 from hatchel.latents.layout import Block, Layout, Partition, plain_layout
-from hatchel.latents.posterior import Posterior, unrounded
+from hatchel.latents.posterior import Posterior, picked, unrounded
 from hatchel.latents.prior import LOG_2PI, Prior
 
 
@@ -48,7 +49,7 @@ class StandardNormal(Prior):
         self.layout = layout
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
-        return -0.5 * (z[:, list(block)].square() + LOG_2PI).sum(1)
+        return -0.5 * (picked(z, block).square() + LOG_2PI).sum(1)
 
     def sample(self, n: int, generator: torch.Generator) -> Tensor:
         return torch.randn(n, self.layout.width, generator=generator)
@@ -77,9 +78,8 @@ class DiagonalGaussian(Posterior):
         return self.mean + (0.5 * self.log_variance).exp() * noise
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
-        index = list(block)
-        mean, log_variance = self.mean[:, index], self.log_variance[:, index]
-        return (-0.5 * ((z[:, index] - mean).square() / log_variance.exp() + log_variance + LOG_2PI)).sum(1)
+        z, mean, log_variance = (picked(t, block) for t in (z, self.mean, self.log_variance))
+        return -0.5 * ((z - mean).square() / log_variance.exp() + log_variance + LOG_2PI).sum(1)
 
     def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
         sites = cross_normal(z, self.mean, self.log_variance)
@@ -95,9 +95,8 @@ def cross_normal(z: Tensor, mean: Tensor, log_variance: Tensor) -> Tensor:
     Laid out in that order, which the inputs' own order would upset: reductions over the last axis run over contiguous
     memory.
     """
-    result = _CrossNormal.apply(z.T.contiguous(), mean.T.contiguous(), log_variance.T.contiguous())
-    assert isinstance(result, Tensor)
-    return result
+    found: tuple[Tensor, Tensor, Tensor] = _CrossNormal.apply(z, mean, log_variance)  # pyright: ignore
+    return found[0]
 
 
 class _CrossNormal(torch.autograd.Function):
@@ -105,24 +104,35 @@ class _CrossNormal(torch.autograd.Function):
 
     So d/dz = -u / sigma, d/dmu = u / sigma, d/dlog sigma^2 = (u^2 - 1) / 2.
 
-    By hand, because what counts is how often S x R x B numbers go through memory: a third as often as by autograd.
+    By hand, because what counts is how often S x R x B numbers go through memory: a third as often as by autograd; and
+    with small batches, how many operations there are.
     """
 
-    @staticmethod
-    def forward(ctx: Any, z: Tensor, mean: Tensor, log_variance: Tensor) -> Tensor:
-        precision = (-0.5 * log_variance).exp()
-        u = (z[:, :, None] - mean[:, None, :]).mul_(precision[:, None, :])
-        ctx.save_for_backward(u, precision)
-        return u.square().add_((log_variance + LOG_2PI)[:, None, :]).mul_(-0.5)
+    generate_vmap_rule = True
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(z: Tensor, mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        z, mean, log_variance = (t.T.contiguous() for t in (z, mean, log_variance))
+        precision = (-0.5 * log_variance).exp_()
+        u = (z.unsqueeze(2) - mean.unsqueeze(1)).mul_(precision.unsqueeze(1))
+        return u.square().add_((log_variance + LOG_2PI).unsqueeze(1)).mul_(-0.5), u, precision
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*output[1:])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         u, precision = ctx.saved_tensors
-        (g,) = gradients
+        g = gradients[0]
+        if g is None:
+            return None, None, None
         pulled = g * u  # -d/du
         along = pulled.sum(1)  # (S, B)
-        spread = 0.5 * (pulled.mul(u).sum(1) - g.sum(1))
-        return -(pulled @ precision[:, :, None])[..., 0], along * precision, spread
+        spread = pulled.mul(u).sub_(g).sum(1).mul_(0.5)
+        return -(pulled @ precision.unsqueeze(2)).squeeze(2).T, (along * precision).T, spread.T
 
 
 def within(blocks: Partition, sites: Mapping[int, int], parts: tuple[Tensor, ...]) -> Tensor:
@@ -130,12 +140,22 @@ def within(blocks: Partition, sites: Mapping[int, int], parts: tuple[Tensor, ...
 
     `sites` says at which place of the parts, counted through, each site is.
     """
-    membership = parts[0].new_zeros(len(blocks), len(sites))
-    for row, block in enumerate(blocks):
-        membership[row, [sites[s] for s in block]] = 1.0
-    shares = membership.split([part.shape[0] for part in parts], 1)
+    places = tuple(tuple(sites[s] for s in block) for block in blocks)
+    shares = membership(places, len(sites), parts[0]).split([part.shape[0] for part in parts], 1)
     with unrounded(parts[0]):
         total = shares[0] @ parts[0].flatten(1)
         for share, part in zip(shares[1:], parts[1:], strict=True):
             total = total.addmm_(share, part.flatten(1))
     return total.unflatten(1, parts[0].shape[1:])
+
+
+def membership(blocks: Partition, sites: int, like: Tensor) -> Tensor:
+    """1 where a block has a site: (blocks, sites). Kept, because every step asks for the same."""
+    return _membership(blocks, sites, like.dtype, like.device)
+
+
+@functools.lru_cache(maxsize=16)
+@torch.inference_mode(mode=False)
+def _membership(blocks: Partition, sites: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    rows = [[float(s in block) for s in range(sites)] for block in blocks]
+    return torch.tensor(rows, dtype=dtype, device=device)

@@ -74,7 +74,6 @@ class Layout:
         groups: Mapping[str, Sequence[int]],
         nesting: tuple[Partition, ...] = (),
         *,
-        levels: int = 1,
         layered: bool = False,
         closed_kl: bool = True,
         given_class: bool = False,
@@ -89,7 +88,9 @@ class Layout:
                 place = f"z{column}" if size == 1 else f"z{column}-{column + size - 1}"
                 sites.append(Site(place if plain else f"{place} {group}", tuple(range(column, column + size)), group))
                 column += size
-        return Layout(tuple(sites), nesting or (tuple(blocks),), levels, layered, closed_kl, given_class)
+        return Layout(
+            tuple(sites), nesting or (tuple(blocks),), layered=layered, closed_kl=closed_kl, given_class=given_class
+        )
 
     @property
     def groups(self) -> Partition:
@@ -98,12 +99,10 @@ class Layout:
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
-        """What the groups are called."""
         return tuple(self.sites[group[0]].group for group in self.groups)
 
     @functools.cached_property
     def whole(self) -> Block:
-        """All sites together."""
         return tuple(range(len(self.sites)))
 
     @functools.cached_property
@@ -151,7 +150,6 @@ class Layout:
         return list(block) if self.continuous else [c for s in block for c in self.sites[s].columns]
 
     def group(self, name: str) -> Block:
-        """The sites of a group."""
         return self.groups[self.names.index(name)]
 
     def has_marginal(self, block: Block) -> bool:

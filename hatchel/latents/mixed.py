@@ -18,7 +18,7 @@ from hatchel.latents.concrete import Form, Temperature
 from hatchel.latents.latent import Latent, LatentModule
 from hatchel.latents.layout import Block, Layout, Partition
 from hatchel.latents.mixed_posterior import ByClassPosterior, MixedPosterior
-from hatchel.latents.posterior import Posterior
+from hatchel.latents.posterior import Posterior, picked
 from hatchel.latents.prior import LOG_2PI, Prior
 from hatchel.latents.variables import Concrete, Gaussian, Variable, in_order, partition
 from hatchel.nets.part import Classes
@@ -148,9 +148,9 @@ class MixedPrior(Prior):
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
         numbers = tuple(self.layout.numbers[s] for s in block if s in self.layout.numbers)
-        total = self._log_normal(z[:, self.layout.real], numbers) if numbers else z.new_zeros(z.shape[0])
+        total = self._log_normal(picked(z, self.layout.real), numbers) if numbers else z.new_zeros(z.shape[0])
         for s in (s for s in block if s not in self.layout.numbers):
-            chosen = z[:, self.layout.columns((s,))]
+            chosen = picked(z, self.layout.columns((s,)))
             total = total + concrete.log_prob(chosen, self.class_logits(s, z), self.temperature, self.form)
         return total
 
@@ -175,14 +175,8 @@ class MixedPrior(Prior):
         if not self.layout.closed_kl:
             return None
         normal = 0.5 * (q.locations.square() + q.log_variances.exp() - 1 - q.log_variances)
-        columns: list[Tensor] = []
-        for s in self.layout.whole:
-            if s in q.logits:
-                own = q.logits[s]
-                columns.append((own.exp() * (own - self.class_logits(s, own))).sum(1))
-            else:
-                columns.append(normal[:, self.layout.numbers[s]])
-        return torch.stack(columns, 1)
+        classes = {s: own.exp() * (own - self.class_logits(s, own)) for s, own in q.logits.items()}
+        return q.assembled(normal, {s: by_class.sum(1, keepdim=True) for s, by_class in classes.items()})
 
     @functools.cached_property
     def _covariances(self) -> tuple[Tensor, ...]:
@@ -191,7 +185,7 @@ class MixedPrior(Prior):
     def _log_normal(self, z: Tensor, block: Block) -> Tensor:
         """log N of the Gaussian coordinates `block` of z (B, G), marginal over the others: (B,)."""
         if not self.parameters.learned:
-            return -0.5 * (z[:, list(block)].square() + LOG_2PI).sum(1)
+            return -0.5 * (picked(z, block).square() + LOG_2PI).sum(1)
         parts: list[Tensor] = []
         for members, covariance in zip(self.parameters.blocks, self._covariances, strict=True):
             places = [members.index(c) for c in block if c in members]

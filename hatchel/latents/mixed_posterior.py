@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from itertools import groupby
 from typing import Self
 
 import torch
@@ -15,7 +16,7 @@ from hatchel.latents import concrete
 from hatchel.latents.concrete import Form
 from hatchel.latents.diagonal import cross_normal, within
 from hatchel.latents.layout import Block, Layout, Partition
-from hatchel.latents.posterior import Posterior
+from hatchel.latents.posterior import Posterior, picked
 from hatchel.latents.prior import LOG_2PI
 
 
@@ -34,12 +35,12 @@ class MixedPosterior(Posterior):
     @functools.cached_property
     def locations(self) -> Tensor:
         """mu: (B, G)."""
-        return self.parameters[:, [self.layout.starts[s] for s in self.layout.coordinates]]
+        return picked(self.parameters, [self.layout.starts[s] for s in self.layout.coordinates])
 
     @functools.cached_property
     def log_variances(self) -> Tensor:
         """log sigma^2: (B, G)."""
-        return self.parameters[:, [self.layout.starts[s] + 1 for s in self.layout.coordinates]]
+        return picked(self.parameters, [self.layout.starts[s] + 1 for s in self.layout.coordinates])
 
     @functools.cached_property
     def logits(self) -> dict[int, Tensor]:
@@ -49,12 +50,12 @@ class MixedPosterior(Posterior):
 
     @functools.cached_property
     def mean(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._assembled(self.locations, {s: logits.exp() for s, logits in self.logits.items()})
+        return self.assembled(self.locations, {s: logits.exp() for s, logits in self.logits.items()})
 
     @functools.cached_property
     def variance(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
         parts = {s: logits.exp() * (1 - logits.exp()) for s, logits in self.logits.items()}
-        return self._assembled(self.log_variances.exp(), parts)
+        return self.assembled(self.log_variances.exp(), parts)
 
     def rsample(self, generator: torch.Generator) -> Tensor:
         """z = mu + sigma * eps for the coordinates, softmax((log p + Gumbel) / lambda) for the classes."""
@@ -71,15 +72,15 @@ class MixedPosterior(Posterior):
         return noise, parts
 
     def _placed(self, noise: Tensor, classes: Mapping[int, Tensor]) -> Tensor:
-        return self._assembled(self.locations + (0.5 * self.log_variances).exp() * noise, classes)
+        return self.assembled(self.locations + (0.5 * self.log_variances).exp() * noise, classes)
 
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
         numbers = [self.layout.numbers[s] for s in block if s in self.layout.numbers]
-        real = z[:, self.layout.real][:, numbers] - self.locations[:, numbers]
-        log_variance = self.log_variances[:, numbers]
+        real = picked(picked(z, self.layout.real), numbers) - picked(self.locations, numbers)
+        log_variance = picked(self.log_variances, numbers)
         total = -0.5 * (real.square() / log_variance.exp() + log_variance + LOG_2PI).sum(1)
         for s in (s for s in block if s in self.logits):
-            chosen = z[:, self.layout.columns((s,))]
+            chosen = picked(z, self.layout.columns((s,)))
             total = total + concrete.log_prob(chosen, self.logits[s], self.temperature, self.form)
         return total
 
@@ -87,9 +88,9 @@ class MixedPosterior(Posterior):
         return type(self)(self.parameters, self.layout, self.temperature, "soft").log_prob(z, self.layout.whole)
 
     def cross_log_prob(self, z: Tensor, blocks: Partition) -> Tensor:
-        parts = [cross_normal(z[:, self.layout.real], self.locations, self.log_variances)]  # (G, R, B)
+        parts = [cross_normal(picked(z, self.layout.real), self.locations, self.log_variances)]  # (G, R, B)
         for s, logits in self.logits.items():
-            chosen = z[:, self.layout.columns((s,))]
+            chosen = picked(z, self.layout.columns((s,)))
             parts.append(concrete.cross_log_prob(chosen, logits, self.temperature, self.form)[None])
         order = {s: i for i, s in enumerate((*self.layout.coordinates, *self.layout.discrete))}
         return within(blocks, order, tuple(parts))
@@ -97,11 +98,13 @@ class MixedPosterior(Posterior):
     def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
         return type(self)(change(self.parameters), self.layout, self.temperature, self.form)
 
-    def _assembled(self, coordinates: Tensor, discrete: Mapping[int, Tensor]) -> Tensor:
-        """A code from values of the Gaussian coordinates (B, G) and of each discrete site (B, K)."""
-        parts = [
-            discrete[s] if s in discrete else coordinates[:, self.layout.numbers[s], None] for s in self.layout.whole
-        ]
+    def assembled(self, coordinates: Tensor, discrete: Mapping[int, Tensor]) -> Tensor:
+        """In the order of the sites, the columns of the Gaussian coordinates (B, G) and of each discrete site."""
+        parts: list[Tensor] = []
+        for real, run in groupby(self.layout.whole, self.layout.numbers.__contains__):
+            sites = list(run)
+            numbers = [self.layout.numbers[s] for s in sites] if real else []
+            parts += [picked(coordinates, numbers)] if real else [discrete[s] for s in sites]
         return torch.cat(parts, 1)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Self
 
@@ -74,6 +74,17 @@ class Posterior(ABC):
         if self.layout.continuous:
             return None
         return torch.stack([self.mean[:, self.layout.columns((s,))].argmax(1) for s in self.layout.discrete], 1)
+
+
+def picked(x: Tensor, columns: Sequence[int]) -> Tensor:
+    """x[:, columns]; evenly spaced ones as a view, whose gradient is copied and not scattered number by number."""
+    if not columns:
+        return x[:, :0]
+    first, last = columns[0], columns[-1]
+    step = columns[1] - first if len(columns) > 1 else 1
+    if step < 1 or tuple(range(first, last + 1, step)) != tuple(columns):
+        return x[:, list(columns)]
+    return x if len(columns) == x.shape[1] else x[:, first : last + 1 : step]
 
 
 def unrounded(x: Tensor) -> AbstractContextManager[object]:

@@ -14,7 +14,12 @@ from hatchel.training.spec import Adam
 
 
 class DeVAE(Method, kind="de_vae"):
-    """rec(z_i) + beta_i KL(q(z_i|x)||p), a level i drawn for each batch."""
+    """rec(z_i) + beta_i KL(q(z_i|x)||p), a level i drawn for each batch.
+
+    For coloured images the paper's reconstruction is a squared error: likelihood=squared_error. Its Eqs. 4 to 6 scale
+    sigma by exp w2, and are followed; its Algorithm 1 adds w2 to the log-variance. Its p(i) (Eq. 8) does not sum to 1,
+    and is made to.
+    """
 
     paper = "Wu et al., Decremental Information Bottleneck (Wu et al. 2023)"
     verified = "MIG equal at all levels; correlations kept; Eq. 6 by hand; draws' frequencies; s = 0 is a VAE"

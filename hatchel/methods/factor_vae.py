@@ -11,7 +11,11 @@ from hatchel.objective.weights import Strength
 
 
 class FactorVAE(Method):
-    """rec + KL + gamma TC, TC by a discriminator."""
+    """rec + KL + gamma TC, TC by a discriminator.
+
+    The product's samples are this batch's, permuted; the paper permutes another batch: by.product=independent. The
+    discriminator learns at the model's rate, so that it sees in short trainings too; the paper has one rate for both.
+    """
 
     paper = "Kim & Mnih 2018"
     verified = "TC of Gaussians; no gradient between discriminator and encoder; as many updates as the others"

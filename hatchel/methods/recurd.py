@@ -51,7 +51,8 @@ class Recurd(Method):
     k: Count = 2
     """Features that each encoder reads."""
     reading: Literal["total", "literal"] = "total"
-    """Of the widths in Tables 4 and 5: of a module in sum, which fits Table 10, or of each of its encoders."""
+    """Of the widths in Tables 4 and 5: of a module in sum, which fits Table 10 best, or of each of its encoders; no
+    reading fits all its rows."""
     nets: Literal["shared", "specific"] = "shared"
     """MINE networks: one for each pair of layers, or one for each pair of features."""
     inputs: Literal["2x2", "4x4", "pooled", "flat"] = "2x2"

@@ -26,6 +26,8 @@ class Change:
 
 
 Changes = Mapping[str, Any] | Sequence[Change]
+HABITS = {"epochs": "--epochs 20", "learning_rate": "lr", "z_dim": "latent.dim", "latent_size": "latent.dim"}
+"""Names that other libraries have for fields."""
 
 
 def resolve(
@@ -177,8 +179,23 @@ def _sorted(member: type[Method], changes: Sequence[Change], where: str) -> tupl
             rest.append(change)
         else:
             place = change.where if change.where == where else f"{change.where} (for {member.kind})"
-            raise unknown("field", change.field, [*parameters, *fields], where=place)
+            raise unknown("field", change.field, [*parameters, *fields], place, _inside(member, change.field))
     return own, rest
+
+
+def _inside(member: type[Method], name: str) -> list[str]:
+    """Fields inside those of the run that a name may mean.
+
+    >>> _inside(method_named("vae"), "lr"), _inside(method_named("vae"), "latent_dim")
+    (['optimizer.lr', 'critic_optimizer.lr'], ['latent.dim'])
+    """
+    meant = HABITS.get(name, name)
+    if meant.startswith("--"):
+        return [meant]
+    heads = ("optimizer", "critic_optimizer", "latent", "encoder", "decoder")
+    inner = {head: default_of(member.kind, head) for head in heads}
+    found = [f"{head}.{field}" for head, fields in inner.items() for field in fields or ()]
+    return [path for path in found if meant in (path, path.replace(".", "_"), path.partition(".")[2])]
 
 
 def _chosen(value: Any, path: str) -> Iterator[str]:

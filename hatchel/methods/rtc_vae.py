@@ -13,7 +13,11 @@ from hatchel.objective.terms.moments import Disintegration, PosteriorVariance
 
 
 class RTCVAE(Method, kind="rtc_vae"):
-    """rec + KL + beta TC(z) + eta sum_k E[sigma_k^2], TC by a discriminator."""
+    """rec + KL + beta TC(z) + eta sum_k E[sigma_k^2], TC by a discriminator.
+
+    Its Eq. 6 prints E[D/(1-D)], where the log is missing. With max(10, beta), the paper's eta, the gap between the TC
+    of the means and of the samples may stay open in a short training: compare eta = 30 and 100.
+    """
 
     paper = "Cheng et al. 2020"
     verified = "Theorem 1 numerically; equals FactorVAE plus its penalty; the penalty's gradient"

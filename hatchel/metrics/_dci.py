@@ -1,4 +1,4 @@
-"""DCI: disentanglement, completeness, informativeness."""
+"""DCI: disentanglement, completeness, informativeness; MED, the same of shares of mutual information."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hatchel.core.errors import HatchelError
-from hatchel.core.spec import local
-from hatchel.metrics._med import information_shares
+from hatchel.core.plugins import extra
+from hatchel.core.spec import Count, local
 from hatchel.metrics.information import Float, concentration, standardised, weighted_concentration
 from hatchel.metrics.metric import Metric, Subsampling
 from hatchel.metrics.probe import Probe
@@ -100,7 +99,7 @@ class DCI(Metric):
 
             return Lasso(alpha=self.alpha, max_iter=10_000)
         if self.regressor == "lightgbm":
-            lightgbm = _lightgbm()
+            lightgbm = extra("lightgbm", "fast", 'dci: regressor="lightgbm"')
             build: Callable[..., Any] = lightgbm.LGBMRegressor if continuous else lightgbm.LGBMClassifier
             # Depth, rounds and step of the reference; seeded and single-threaded, so that it repeats.
             options = {
@@ -157,9 +156,69 @@ def _shares(importance: NDArray[Any]) -> Float:
     return np.asarray(importance, dtype=np.float64) / (total if total > 0 else 1.0)
 
 
-def _lightgbm() -> Any:
-    try:
-        import lightgbm
-    except ImportError:
-        raise HatchelError('dci: regressor="lightgbm" needs LightGBM: pip install "hatchel[fast]"') from None
-    return lightgbm
+class MED(Metric):
+    """DCI's disentanglement with shares of mutual information as importance (Cao et al. 2022; DeVAE 2023, App. A.7).
+
+    R_dk = I(z_d; v_k) / sum_d' I(z_d'; v_k),  MED = sum_d rho_d (1 - H_K(P_d)) with P_d = R_d / sum_k R_dk.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import med
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
+    >>> float(med(factors + 0.0, factors))
+    1.0
+    """
+
+    least_factors = 2
+
+    bins: Count = 20
+    "Equal-width bins per dimension."
+
+    def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
+        importance = information_shares(probe, self.bins)
+        used = importance[:, probe.varying]
+        parts = {"completeness": weighted_concentration(used.T)}
+        return self.result(probe, weighted_concentration(used), parts=parts, matrix=importance)
+
+
+def information_shares(probe: Probe, bins: int) -> Float:
+    """(D, K): each dimension's share of all dimensions' information about a factor; NaN for a constant factor."""
+    information = probe.mutual_information(bins)
+    total = information.sum(axis=0)
+    shares = information / np.where(total > 0, total, 1.0)
+    shares[:, np.setdiff1d(np.arange(len(probe.names)), probe.varying)] = np.nan
+    return shares
+
+
+def most_disentangled(importance: Float, k: int) -> Float:
+    """The rows of the k dimensions with the largest 1 - H(P_d) among those that are about each factor most."""
+    order = np.argsort(-concentration(importance), kind="stable")
+    factor = importance.argmax(axis=1)[order]
+    chosen = [order[factor == f][:k] for f in range(importance.shape[1])]
+    return importance[np.sort(np.concatenate(chosen))]
+
+
+class MEDTopk(Metric):
+    """MED over at most k dimensions per factor: the most disentangled of those it leads (Cao et al. 2022).
+
+    The importances are MED's over all dimensions; only then are the others left out.
+
+    >>> import numpy as np
+    >>> from hatchel.metrics import med_topk
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
+    >>> score = med_topk(np.c_[factors, factors[:, 0]], factors, k=1)
+    >>> float(score), score.parts["dimensions"]
+    (1.0, 2)
+    """
+
+    least_factors = 2
+
+    k: Count = 2
+    "Dimensions kept for each factor."
+    bins: Count = 20
+    "Equal-width bins per dimension."
+
+    def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
+        importance = information_shares(probe, self.bins)
+        kept = most_disentangled(importance[:, probe.varying], self.k)
+        parts = {"completeness": weighted_concentration(kept.T), "dimensions": len(kept)}
+        return self.result(probe, weighted_concentration(kept), parts=parts, matrix=importance)

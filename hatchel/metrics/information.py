@@ -51,14 +51,14 @@ def relabel(values: NDArray[Any]) -> tuple[Labels, int]:
     return inverse.astype(np.int64).reshape(-1), len(known)
 
 
-def entropy(counts: NDArray[Any], axis: int = -1) -> Float:
-    """H = -sum p log p of (unnormalised) counts along an axis.
+def entropy(counts: NDArray[Any]) -> Float:
+    """H = -sum p log p of (unnormalised) counts along the last axis.
 
     >>> entropy(np.array([5, 5])).round(6)
     np.float64(0.693147)
     """
-    total = np.maximum(counts.sum(axis=axis), 1)
-    return np.maximum(np.log(total) - _count_log(int(np.max(total)))[counts].sum(axis=axis) / total, 0.0)
+    total = np.maximum(counts.sum(axis=-1), 1)
+    return np.maximum(np.log(total) - _count_log(int(np.max(total)))[counts].sum(axis=-1) / total, 0.0)
 
 
 @functools.lru_cache(maxsize=4)

@@ -92,21 +92,14 @@ class Probe:
         self._check_factors()
 
     @classmethod
-    def split(
-        cls,
-        train: tuple[Any, Any],
-        test: tuple[Any, Any],
-        *,
-        names: Sequence[str] | None = None,
-        continuous: Sequence[bool] | bool | None = None,
-    ) -> Self:
-        """A probe whose train and test rows are given: (codes, factors) each."""
+    def split(cls, train: tuple[Any, Any], test: tuple[Any, Any], **more: Any) -> Self:
+        """A probe whose train and test rows are given, (codes, factors) each; `more`: what else there is to say."""
         first, second = matrix(train[0], "train codes"), matrix(test[0], "test codes")
         rows = np.arange(len(first) + len(second))
         codes = np.concatenate([first, second])
         factors = np.concatenate([array(train[1], "train factors"), array(test[1], "test factors")])
         halves = rows[: len(first)], rows[len(first) :]
-        return cls(codes, factors, names=names, continuous=continuous, train=halves[0], test=halves[1])
+        return cls(codes, factors, train=halves[0], test=halves[1], **more)
 
     # -- factors ------------------------------------------------------------------------------------------------
 

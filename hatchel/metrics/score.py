@@ -81,7 +81,6 @@ class Score:
         )
 
     def to_json(self, indent: int | None = None) -> str:
-        """The dictionary as JSON text."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def to_pandas(self) -> Any:
@@ -111,7 +110,6 @@ class Scores(dict[str, Score]):
         return cls({k: Score.from_dict(s) for k, s in data["scores"].items()}, data["skipped"])
 
     def to_json(self, indent: int | None = None) -> str:
-        """The dictionary as JSON text."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def to_pandas(self) -> Any:

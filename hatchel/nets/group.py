@@ -12,6 +12,7 @@ from torch.autograd import Function
 from torch.nn import functional as F
 
 from hatchel.core.errors import HatchelError
+from hatchel.nets.layers import transformed
 from hatchel.nets.part import Shape
 
 
@@ -144,8 +145,8 @@ class Winograd(nn.Module):
     def pays(x: Tensor) -> bool:
         """Whether it is faster for this input: oneDNN's forward pass alone is as fast, and eight bits are too few."""
         exact = x.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
-        transformed = torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(x)  # pyright: ignore
-        return exact and x.requires_grad and x.device.type == "cpu" and len(x) >= 32 and not transformed
+        exact = exact and not torch.compiler.is_compiling() and not transformed(x)
+        return exact and x.requires_grad and x.device.type == "cpu" and len(x) >= 32
 
     def forward(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """(B, C, 8, 8), as of Conv2d -> (groups, B, 16 * channels of a group)."""

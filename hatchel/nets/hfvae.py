@@ -36,13 +36,21 @@ class HfvaeMnist(Encoder):
     "Layers of the last size: one for means and one for log-variances, or one that both read, as in version 0.1."
 
     def check(self) -> None:
-        _two_layers(self.hidden)
+        if len(self.hidden) < 2:
+            raise HatchelError(
+                "hidden: name at least two sizes; the discrete sites are read from the layer before the last"
+            )
 
     def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        return _branched(shape, self.hidden, widths, self.branches)
+        size, layers = math.prod(shape), dict[str, nn.Module]()
+        sizes = (*self.hidden[:-1], self.branches * self.hidden[-1])
+        for i, units in enumerate(sizes, 1):
+            layers[f"hidden{i}"] = nn.Sequential(ToRow(), nn.Linear(size, units), nn.ReLU(inplace=True))
+            size = units
+        return Branched(layers, (sizes[-2], sizes[-1]), widths, self.branches == 2)
 
 
-class HfvaeDsprites(Encoder):
+class HfvaeDsprites(HfvaeMnist):
     """FC 1200, FC 1200, FC 2x400, ReLU; Gaussian sites from the 400s, discrete ones from the second 1200 (Table 4).
 
     >>> from hatchel.nets.part import Classes
@@ -52,14 +60,6 @@ class HfvaeDsprites(Encoder):
 
     hidden: tuple[Count, ...] = (1200, 1200, 400)
     "Sizes of the hidden layers; the last serves the Gaussian sites, the one before it the discrete ones."
-    branches: Literal[1, 2] = 2
-    "Layers of the last size: one for means and one for log-variances, or one that both read, as in version 0.1."
-
-    def check(self) -> None:
-        _two_layers(self.hidden)
-
-    def build(self, shape: Shape, widths: tuple[int, ...]) -> nn.Module:
-        return _branched(shape, self.hidden, widths, self.branches)
 
 
 class HfvaeCeleba(Encoder):
@@ -128,19 +128,3 @@ class HfvaeCelebaDecoder(Decoder):
         row = [nn.Linear(width, 256), nn.ReLU(inplace=True), nn.Linear(256, grid.places * channels[-1]), nn.Tanh()]
         opening = ToShape((channels[-1], grid.height, grid.width))
         return nn.Sequential(*row, opening, *upconvolutions(channels, shape, grid, batch_norm=True))
-
-
-def _two_layers(hidden: tuple[int, ...]) -> None:
-    if len(hidden) < 2:
-        raise HatchelError(
-            "hidden: name at least two sizes; the discrete sites are read from the layer before the last"
-        )
-
-
-def _branched(shape: Shape, hidden: tuple[int, ...], widths: tuple[int, ...], branches: int) -> nn.Module:
-    size, layers = math.prod(shape), dict[str, nn.Module]()
-    sizes = (*hidden[:-1], branches * hidden[-1])
-    for i, units in enumerate(sizes, 1):
-        layers[f"hidden{i}"] = nn.Sequential(ToRow(), nn.Linear(size, units), nn.ReLU(inplace=True))
-        size = units
-    return Branched(layers, (sizes[-2], sizes[-1]), widths, branches == 2)

@@ -33,7 +33,6 @@ class Grid(NamedTuple):
 
     @property
     def places(self) -> int:
-        """Points of the map."""
         return self.height * self.width
 
     def padding(self, shape: Shape) -> list[nn.Module]:
@@ -108,6 +107,11 @@ THIN = 8
 batch 64, one core, where `Doubling` takes 6."""
 
 
+def transformed(x: Tensor) -> bool:
+    """Whether torch.func is at work on it: memory can then not be laid out by hand."""
+    return torch._C._functorch.is_functorch_wrapped_tensor(x)  # pyright: ignore
+
+
 class Upconv(nn.Module):
     """A transposed convolution; 4x4, stride 2, padding 1 doubles the side. Initialised as torch does."""
 
@@ -129,7 +133,7 @@ class Upconv(nn.Module):
         # Under mixed precision in the type of the input: a sum of two types is made by way of copies.
         weight, bias = (None if p is None else p.to(x.dtype) for p in (self.kernels.weight, self.kernels.bias))
         assert weight is not None
-        if self.thin and x.device.type == "cpu":
+        if self.thin and x.device.type == "cpu" and not transformed(x):
             return Doubling.apply(x, weight, bias)  # pyright: ignore[reportReturnType]
         if x.shape[2:] == (1, 1) and self.padding == 0:  # a linear layer, and faster as one
             row = x.flatten(1) @ weight.permute(0, 2, 3, 1).flatten(1)
@@ -147,8 +151,6 @@ class Doubling(Function):
     Along one axis y[2i] = x[i-1] w[3] + x[i] w[1] and y[2i+1] = x[i] w[2] + x[i+1] w[0]: parity a of output 2i + a is
     the 2-tap kernel (w[3-a], w[1-a]) at place i + a of x padded by one. The backward pass is the usual one.
     """
-
-    generate_vmap_rule = True
 
     @staticmethod
     def forward(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:

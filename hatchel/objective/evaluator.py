@@ -43,7 +43,6 @@ class Samples:
         return source.gather(0, order.repeat_interleave(torch.tensor(self.widths), 1).to(source.device))
 
     def detached(self) -> Samples:
-        """Without gradient."""
         return Samples(self.joint.detach(), self.source.detach(), self.widths)
 
 
@@ -61,7 +60,8 @@ class Evaluator:
         self._trace = t
         self._wanted = wanted
         self._critics = critics
-        self._log_q: dict[tuple[Density, Block], Tensor] = {}
+        self._log_q: dict[Density, dict[Block, Tensor]] = {}
+        self._log_products: dict[tuple[Density, Partition], Tensor] = {}
         self._ratios: dict[CriticKey, Tensor] = {}
         self._layers: dict[tuple[str, int | None, bool, int], Tensor] = {}
         self._samples: dict[CriticKey, tuple[Samples, Tensor]] = {}
@@ -70,11 +70,18 @@ class Evaluator:
 
     def log_q(self, by: Density, block: Block) -> Tensor:
         """log q(z_block) at this rank's codes: (B,)."""
-        if (by, block) not in self._log_q:
+        known = self._log_q.setdefault(by, {})
+        if block not in known:
             blocks = tuple(dict.fromkeys((*self._wanted.get(by, ()), block)))
-            for known, row in zip(blocks, by.log_q(self._trace, blocks), strict=True):
-                self._log_q[by, known] = row
-        return self._log_q[by, block]
+            known.update(zip(blocks, by.log_q(self._trace, blocks), strict=True))
+        return known[block]
+
+    def log_product(self, by: Density, partition: Partition) -> Tensor:
+        """log prod_b q(z_b) over the blocks of a partition: (B,)."""
+        key = (by, partition)
+        if key not in self._log_products:
+            self._log_products[key] = torch.stack([self.log_q(by, b) for b in partition]).sum(0)
+        return self._log_products[key]
 
     def log_ratio(self, by: Estimator, compared: Compared) -> Tensor:
         """log q(z) - sum_b log q(z_b) over the blocks b of a partition: (B,), or a scalar of the whole batch.
@@ -85,7 +92,7 @@ class Evaluator:
             assert not isinstance(compared, Pairs | Items)
             partition = compared
             union = tuple(s for block in partition for s in block)
-            return self.log_q(by, union) - torch.stack([self.log_q(by, b) for b in partition]).sum(0)
+            return self.log_q(by, union) - self.log_product(by, partition)
         assert isinstance(by, Critic)
         key = (by, compared)
         if key not in self._ratios:

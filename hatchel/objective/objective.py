@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hatchel.core.distributed import mean
+from hatchel.core.distributed import gather, mean
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Spec
 from hatchel.latents.layout import LAYERED, Layout, Partition
@@ -103,7 +103,7 @@ class Objective(nn.Module):
         """
         super().__init__()
         self.terms = dict(terms)
-        self._factors = dict.fromkeys(terms, 1.0) | dict(factors or {})
+        self._factors = dict(factors or {})
         self.independent: dict[str, Reading] = {}
         """For each critic that has one: the same quantity without a network."""
         self._wanted: dict[Estimator, Partition] = {}
@@ -151,14 +151,12 @@ class Objective(nn.Module):
         critics = {key: self._critic(label) for key, label in self._keys.items()}
         inactive = {key for key, weights in self._readers.items() if all(w.inactive(t.level) for w in weights)}
         evaluator = Evaluator(t, self._wanted, critics, taught=critics.keys() - inactive)
-        values = {name: mean(entry.term.value(t, evaluator)) for name, entry in self.terms.items()}
-        total = torch.stack(
-            [
-                self._factors[name]
-                * entry.weight.at_level(t.level).apply(values[name], t.batch.step, self.get_buffer(f"state_{name}"))
-                for name, entry in self.terms.items()
-            ]
-        ).sum()
+        values = _means({name: entry.term.value(t, evaluator) for name, entry in self.terms.items()})
+        weighted = {
+            name: entry.weight.at_level(t.level).apply(values[name], t.batch.step, self.get_buffer(f"state_{name}"))
+            for name, entry in self.terms.items()
+        }
+        total = torch.stack([*(weighted | {k: f * weighted[k] for k, f in self._factors.items()}).values()]).sum()
         losses = {self._keys[key]: mean(loss) for key, loss in evaluator.critic_losses(inactive).items()}
         losses |= {self._keys[key]: _zero_loss(critics[key]) for key in inactive}
         compared = evaluator.compared(inactive)
@@ -180,6 +178,13 @@ class Objective(nn.Module):
         module = self.critics[label]
         assert isinstance(module, CriticModule)
         return module
+
+
+def _means(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Over the rows of all ranks, for all terms that have rows in one pass."""
+    rows = [name for name, value in values.items() if value.ndim]
+    means = gather(torch.stack([values[name] for name in rows], 1)).mean(0).unbind() if rows else ()
+    return {**values, **dict(zip(rows, means, strict=True))}
 
 
 def _zero_loss(critic: CriticModule) -> Tensor:

@@ -73,7 +73,7 @@ def reconstructions(found: Findings) -> tuple[Figure, Rows]:
             plot.locator_params(nbins=3)
             ends = (float(own.min()), float(own.max()))
             plot.plot(ends, ends, color=INK, linewidth=0.6, alpha=0.5)
-            title(plot, f"{column.name[:20]}   R² {round(score, 2) + 0.0:.2f}", SMALL)  # no -0.00
+            title(plot, f"{column.name[:20]}   R² {score:z.2f}", SMALL)
         else:
             _confusion(plot, column, own, came)
             title(plot, f"{column.name[:20]}   {score:.0%} right", SMALL)
@@ -106,7 +106,7 @@ def traversals(found: Findings, rows: int = ROWS) -> tuple[Figure, Rows]:
             plot.set_ylim(*_limits(column, y))
             if r == 0:
                 plot.set_title(column.name[:14], loc="left", color=INK, fontsize=SMALL, pad=11 if named else 5)
-        way = f"{dimensions.label(d)}\n{z[0]:.1f} to {z[-1]:.1f}"
+        way = f"{dimensions.label(d)}\n{z[0]:z.1f} to {z[-1]:z.1f}"
         grid[r][0].set_ylabel(way, rotation=0, ha="right", va="center", fontsize=SMALL, color=INK, labelpad=8)
     return figure, decoded
 

@@ -97,7 +97,6 @@ class Dimensions:
         return self.factors[best] if self.shares[d, best] >= FOLLOWS else None
 
     def name(self, d: int) -> str:
-        """`z3`."""
         return self.sites[d].name
 
     def label(self, d: int) -> str:

@@ -33,12 +33,10 @@ class Headline:
 
     @property
     def spec(self) -> Metric:
-        """The metric itself."""
         return from_dict(Metric, self.metric)
 
     @property
     def lower_is_better(self) -> bool:
-        """As the metric says."""
         return type(self.spec).lower_is_better
 
 
@@ -113,7 +111,6 @@ class Findings:
 
     @property
     def encoded(self) -> Encodings:
-        """The run's codes."""
         return self.stored.encoded
 
     @property
@@ -127,18 +124,16 @@ class Findings:
         return [h.key for h in HEADLINES if h.key in self.scores and not h.lower_is_better]
 
 
-def glance(run: TrainedRun, *, items: int = ITEMS, seed: int = 0, store: bool = True) -> Findings:
+def glance(run: TrainedRun, *, items: int = ITEMS, seed: int = 0) -> Findings:
     """What each dimension carries and follows, without any score: enough for pictures."""
-    stored = StoredScores(run, items=items, seed=seed, layers=isinstance(run.spec.encoder, Recursive), store=store)
+    stored = StoredScores(run, items=items, seed=seed, layers=isinstance(run.spec.encoder, Recursive))
     probe = factor_probe(run, stored.encoded, stored.encoded.mean, seed, std=stored.encoded.std)
     return Findings(run, stored, probe, level_dimensions(stored, probe), (), stored.information(), {}, {})
 
 
-def analyse(
-    run: TrainedRun, *, items: int = ITEMS, seed: int = 0, bootstrap: int | None = None, store: bool = True
-) -> Findings:
+def analyse(run: TrainedRun, *, items: int = ITEMS, seed: int = 0, bootstrap: int | None = None) -> Findings:
     """The headline scores with intervals, I(x;z_d), what each dimension follows, R² of factors: stored, or measured."""
-    found = glance(run, items=items, seed=seed, store=store)
+    found = glance(run, items=items, seed=seed)
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
     for line in HEADLINES:

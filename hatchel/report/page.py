@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
+from hatchel.core import __version__
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import writable_folder, write_text
 from hatchel.core.progress import duration
 from hatchel.core.spec import to_dict
-from hatchel.core.version import __version__
 from hatchel.evaluation.evaluation import items_in_words
 from hatchel.metrics._active_units import collapse
 from hatchel.metrics.score import Score
@@ -58,11 +58,13 @@ def page(found: Findings, controls: Sequence[Control] = (), panels: Sequence[Dra
     )
 
 
-def rendered(template: str, values: Mapping[str, Any]) -> str:
-    """A template of this package, filled in; what is missing is an error, and what is text is escaped."""
+def rendered(
+    template: str, values: Mapping[str, Any], package: str = "hatchel.report", folder: str = "templates"
+) -> str:
+    """A package's template, over the base page of the report; what is missing is an error, and text is escaped."""
     environment = Environment(
-        loader=PackageLoader("hatchel.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
+        loader=ChoiceLoader([PackageLoader(package, folder), PackageLoader("hatchel.report")]), autoescape=True,
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     return environment.get_template(template).render(values, version=__version__)
 
@@ -81,14 +83,17 @@ class NumberText:
 
     value: str
     interval: str = ""
+    each: str = ""
+    """Run by run, where there are several."""
+    best: bool = False
 
     @classmethod
-    def of(cls, score: Score | None) -> NumberText:
+    def of(cls, score: Score | None, runs: Sequence[float] = (), best: bool = False) -> NumberText:
         """Three decimals, or a dash where there is nothing."""
         if score is None:
             return cls("–")
-        ends = score.interval
-        return cls(f"{score.value:.3f}", f"{ends.low:.3f} – {ends.high:.3f}" if ends else "")
+        ends, each = score.interval, ", ".join(f"{v:.3f}" for v in runs) if len(runs) > 1 else ""
+        return cls(f"{score.value:.3f}", f"{ends.low:.3f} – {ends.high:.3f}" if ends else "", each, best)
 
 
 @dataclass(frozen=True)
@@ -129,19 +134,22 @@ MENTIONED = 4
 def learned(found: Findings) -> str:
     """What was learned, in a sentence, and one more for each factor that a dimension follows in its own way."""
     dimensions = found.dimensions
-    if dimensions.shares is None:
+    if dimensions.shares is None or not len(dimensions.active):
         return _unlabelled(found)
     where = own_dimensions(dimensions, found.fits)
     own = [f"{factor} ({dimensions.name(d)})" for factor, d in where.items() if d is not None]
     rest = [factor for factor, d in where.items() if d is None]
+    if len(where) == 1:
+        said = f"The factor {(own or rest)[0]} is in {'one dimension of its own' if own else 'no one dimension'}"
+    elif own:
+        count = f"{len(own)} of {len(where)}" if rest else f"All {len(own)}"
+        place = "factors are in one dimension each" if len(own) > 1 else "factors is in one dimension of its own"
+        missing = f"; {_and(rest)} {'is' if len(rest) == 1 else 'are'} not" if rest else ""
+        said = f"{count} {place}: {_and(own)}{missing}"
+    else:
+        said = f"None of the {len(where)} factors ({', '.join(rest)}) is in one dimension of its own"
     why = [fit.note for fit in found.fits if fit.factor in rest and fit.note and fit.dimension in dimensions.active]
-    if not own:
-        none = f"None of the {len(where)} factors ({', '.join(rest)}) is in one dimension of its own."
-        return " ".join([none, *why])
-    count = f"{len(own)} of {len(where)}" if rest else f"All {len(own)}"
-    place = "factors are in one dimension each" if len(own) > 1 else "factors is in one dimension of its own"
-    missing = f"; {_and(rest)} {'is' if len(rest) == 1 else 'are'} not" if rest else ""
-    return " ".join([f"{count} {place}: {_and(own)}{missing}.", *why])
+    return " ".join([f"{said}.", *why, *([_unlabelled(found)] if found.run.columns else [])])
 
 
 def by_reason(skipped: Mapping[str, str]) -> dict[str, str]:
@@ -151,7 +159,7 @@ def by_reason(skipped: Mapping[str, str]) -> dict[str, str]:
 
 
 def _unlabelled(found: Findings) -> str:
-    """The same where no factors are known: of a table, which columns each dimension moves."""
+    """What can be said without factors: of a table, which columns each dimension moves."""
     active, all_of = len(found.dimensions.active), len(found.dimensions.order)
     if not active:
         return f"Nothing was learned: none of the {all_of} dimensions says anything about the input."

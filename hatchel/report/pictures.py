@@ -44,10 +44,10 @@ def traversed(run: TrainedRun, found: Findings, rows: int = ROWS) -> tuple[Image
     return decoded(run, codes), counts
 
 
-def decoded(run: TrainedRun, codes: NDArray[np.float32], level: int = 0) -> Images:
+def decoded(run: TrainedRun, codes: NDArray[np.float32]) -> Images:
     """Codes (R, n, D) as images (R, n, H, W, C)."""
     channels, height, width = run.shape
-    images = to_bytes(run.decode(codes.reshape(-1, codes.shape[2]), level))
+    images = to_bytes(run.decode(codes.reshape(-1, codes.shape[2])))
     return images.reshape(*codes.shape[:2], height, width, channels)
 
 

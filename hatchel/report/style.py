@@ -70,6 +70,17 @@ def small_multiples(
     return figure, [bare(a) for a in axes[:count]]
 
 
+def over_steps(count: int, height: float, margin: float) -> tuple[Figure, list[Axes]]:
+    """Small multiples of curves over training, two in a row."""
+    figure, panels = small_multiples(count, 2, height, margin=margin)
+    for axes in panels:
+        bare(axes, grid="y")
+        step_axis(axes)
+    for axes in panels[-2:]:
+        axes.set_xlabel("steps")
+    return figure, panels
+
+
 def step_axis(axes: Axes) -> None:
     """Few ticks, steps with their thousands apart."""
     axes.xaxis.set_major_locator(MaxNLocator(3, integer=True))

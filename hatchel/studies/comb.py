@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hatchel.studies.pool import NETWORK, SHAPES, SMALL, TEN, source
+from hatchel.studies.pool import NETWORK, SHAPES, SMALL, TEN, columns, source
 from hatchel.study.frame import Frame, groups, select, values, with_value
 from hatchel.study.grid import Grid, Scale, Setting, metrics, trained
 from hatchel.study.grid import changes as changes_of
@@ -160,12 +160,10 @@ class Cell:
 
     @property
     def labels(self) -> dict[str, Label]:
-        """As tables show it."""
         return {"encoder": self.encoder, "method": self.objective, "optimiser": self.optimiser}
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Of its run."""
         return {**OBJECTIVES[self.objective], "encoder": ENCODERS[self.encoder], **OPTIMISERS[self.optimiser]}
 
 
@@ -192,9 +190,9 @@ WINNER = Cell()
 """Of the search. Until its last round is done, the centre stands for it."""
 
 
-def base(scale: Scale, steps: int, data: str = SHAPES) -> dict[str, Any]:
+def base(scale: Scale, steps: int) -> dict[str, Any]:
     """Fields of every run."""
-    own = {"data": source(data, scale), "steps": steps, "batch_size": 64, "optimizer.lr": 1e-3, "test_share": 0.1}
+    own = {"data": source(SHAPES, scale), "steps": steps, "batch_size": 64, "optimizer.lr": 1e-3, "test_share": 0.1}
     return own | ({"batch_size": 16, "test_share": 0.0} if scale == "smoke" else {})
 
 
@@ -249,14 +247,8 @@ def search_tables(frame: Frame) -> list[Table]:
     return made
 
 
-COLUMNS = (
-    Column("score", "mean of the three"),
-    Column("mig", "MIG"),
-    Column("dci", "DCI-D"),
-    Column("factor_vae_score", "FactorVAE score"),
-    Column("explained", "explained"),
-    Column("seconds_per_step", "s a step"),
-)
+SCORES = (Column("score", "mean of the three"), *columns(*JUDGED))
+COLUMNS = (*SCORES, Column("explained", "explained"), Column("seconds_per_step", "s a step"))
 
 register(Study(
     name="comb-search",
@@ -265,7 +257,6 @@ register(Study(
     grid=search,
     following=next_round,
     columns=COLUMNS,
-    contrast="",
     tables=search_tables,
     figures=lambda frame: {},
 ))  # fmt: skip

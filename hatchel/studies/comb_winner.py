@@ -20,7 +20,7 @@ from hatchel.data.source import Source
 from hatchel.nets.conv import Conv
 from hatchel.nets.part import Encoder, Shape
 from hatchel.objective.trace import Batch
-from hatchel.studies.comb import ENCODERS, JUDGED, LAST, WINNER, Cell, judged
+from hatchel.studies.comb import ENCODERS, LAST, SCORES, WINNER, Cell, judged
 from hatchel.studies.pool import CLASSES, SHAPES, SPRITES, STEPS, cell, factor_vae, main, others, stage, strengths, vae
 from hatchel.study.claims import best, per_seed
 from hatchel.study.frame import Frame, groups, select
@@ -38,12 +38,9 @@ NAME = "Comb"
 SEEDS = 10
 PROVISIONAL = "" if Cell() != WINNER else "the search has not ended: its centre stands for the winner"
 COLUMNS = (
-    Column("score", "mean of the three"),
-    Column("mig", "MIG"),
-    Column("dci", "DCI-D"),
-    Column("factor_vae_score", "FactorVAE score"),
+    *SCORES,
     Column("reconstruction", "reconstruction (nats)", digits=1),
-    Column("active_units", "active", digits=1),
+    Column("active_units", "active units", digits=1),
     Column("udr", "agreement between seeds (UDR)"),
 )
 
@@ -105,16 +102,15 @@ def _new(first: Grid, rest: Sequence[Grid]) -> list[Grid]:
 def confirm_tables(frame: Frame) -> list[Table]:
     """Everything by its labels; then the winner less each method at its best strength, paired over seeds."""
     scored, by = judged(frame), ("data", "method", "encoder", "variant")
-    columns = tuple(c for c in COLUMNS if c.name in ("score", *JUDGED))
     rows: list[TableRow] = []
     for key, other in groups(scored, *by).items():
         own = select(scored, data=key[0], method=NAME)
         if key[1] != NAME and len(own):
-            found = tuple(_difference(own, other, c.name) for c in columns)
-            rows.append(TableRow(key, found, (None,) * len(columns)))
+            found = tuple(_difference(own, other, c.name) for c in SCORES)
+            rows.append(TableRow(key, found, (None,) * len(SCORES)))
     whole = table("Mean over seeds with a 95 % interval", scored, (*by[:2], "strength", *by[2:]), COLUMNS)
     title = f"{NAME} less each method at the strength that is best over the other seeds, paired over seeds"
-    return [whole, Table(title, by, columns, tuple(rows))]
+    return [whole, Table(title, by, SCORES, tuple(rows))]
 
 
 def _difference(own: Frame, other: Frame, name: str) -> Estimate | None:
@@ -264,7 +260,6 @@ register(Study(
     paper="this project",
     grid=confirm,
     columns=COLUMNS,
-    contrast="",
     tables=confirm_tables,
 ))  # fmt: skip
 register(Study(
@@ -273,6 +268,5 @@ register(Study(
     paper="this project",
     grid=ablation,
     columns=COLUMNS,
-    contrast="",
     tables=ablation_tables,
 ))  # fmt: skip

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from hatchel.studies.pool import SHAPES, SPRITES, pool
+from hatchel.studies.pool import SHAPES, SPRITES, columns, pool
 from hatchel.study.claims import Claim
 from hatchel.study.frame import Frame, groups, values
 from hatchel.study.grid import Grid, Scale, metrics
 from hatchel.study.statistics import rank_correlation
-from hatchel.study.table import Column
 from hatchel.study.task import Case, Label
 from hatchel.study.trained import Trained
 
@@ -33,14 +32,7 @@ DATA: Mapping[str, str] = {"shapes3d": SHAPES, "dsprites": SPRITES}
 """By the suffix of a claim's id."""
 ERROR = "reconstruction"
 KL = "elbo_terms"
-COLUMNS = (
-    Column("mig", "MIG"),
-    Column("sap", "SAP"),
-    Column("dci", "DCI-D"),
-    Column("factor_vae_score", "FactorVAE score"),
-    Column(KL, "KL (nats)", digits=1),
-    Column(ERROR, "reconstruction (nats)", digits=1),
-)
+COLUMNS = columns("mig", "sap", "dci", "factor_vae_score", KL, ERROR)
 """Of most views."""
 
 
@@ -108,7 +100,7 @@ def rank_correlation_of(first: str, second: str) -> Callable[[Frame], float | No
         by = rows.pivot_table(index="task", columns="metric", values="value", sort=False)
         if not {first, second} <= {*by.columns} or len(by := by[[first, second]].dropna()) < 4:
             return None
-        return float(rank_correlation({first: by[first], second: by[second]}).matrix[0, 1])
+        return float(rank_correlation({first: by[first], second: by[second]})[0, 1])
 
     return correlated
 

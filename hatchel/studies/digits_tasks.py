@@ -100,8 +100,10 @@ class Digits(Task):
             moved[:, d] = np.tile(stops, len(right))
             pictures = run.decode(moved)
             same.append(float((named(pictures) == np.repeat(labels[right], STOPS)).mean()))
-            if len(rows) < 4:
-                rows[f"z{d}"] = _rows(pictures, labels[right])
+            if len(rows) < 4:  # as in Fig. 5, from -3 to 3; where there is a class, the other coordinates at 0
+                moved[:, [*(real if len(real) < codes.shape[1] else []), d]] = 0
+                moved[:, d] = np.tile(np.linspace(-RANGE, RANGE, STOPS), len(right))
+                rows[f"z{d}"] = _rows(run.decode(moved), labels[right])
         return (float(np.mean(same)) if same else 1.0), rows
 
     def _named(self, run: TrainedRun, named: Judge, real: list[int]) -> tuple[dict[str, float], list[list[float]]]:
@@ -178,7 +180,7 @@ def _rows(pictures: NDArray[np.float32], labels: Sequence[Any] | NDArray[Any]) -
 
 
 RANGE = 3.0
-"""The coordinate is moved from -3 to 3 (Esmaeili et al. 2019, Fig. 7)."""
+"""Coordinates are moved from -3 to 3 (Esmaeili et al. 2019, Figs. 5, 7)."""
 
 
 class Strokes(Task):

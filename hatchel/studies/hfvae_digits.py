@@ -28,10 +28,12 @@ METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "beta-VAE": ("beta_vae", {"beta": 4, "latent": {"kind": "diagonal", "dim": 10}}),
 }
 BESIDE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "HFVAE, learned prior": ("hf_vae", {"prior": "whole"}),
     "beta-SVAE, head start": ("beta_svae", {"beta": 4, "head_start": 10}),
     "JointVAE": ("joint_vae", {}),
 }
-"""Not in the paper, where the discrete variable is measured: the first shares with HFVAE what is ours in it."""
+"""Where the discrete variable is measured, what the paper has no figures of: the first is a prior of learned covariance
+and class probabilities, as its section 5 allows; the second shares with HFVAE what is ours in it."""
 STEPS = {"smoke": 2, "laptop": 2_000, "paper": 2_400}
 SEEDS = {"smoke": 1, "laptop": 5, "paper": 5}
 SNAPSHOTS = {"smoke": 2, "laptop": 5, "paper": 6}
@@ -62,7 +64,7 @@ def discrete_grid(scale: Scale) -> Grid:
     cases = [
         Case({"data": name, "method": label}, measured(run_of(label, source, scale), scale, SNAPSHOTS[scale]))
         for name, source in DIGITS.items()
-        for label in (*METHODS, *BESIDE)
+        for label in (*METHODS, *list(BESIDE)[: 1 if scale == "smoke" else None])
     ]
     return Grid(tuple(cases), SEEDS[scale], NOTE[scale])
 
@@ -99,8 +101,7 @@ def discrete_figures(frame: Frame) -> dict[str, Any]:
     def bars(axes: Any, details: Any) -> None:
         found = details["information"]
         axes.bar(range(len(found)), found, color=ACCENT)
-        axes.set_xlabel("real dimension, by information")
-        axes.set_ylabel("I(x; z_d), nats")
+        axes.set(xlabel="real dimension, by information", ylabel="I(x; z_d), nats")
 
     if first:
         result["Information of each dimension"] = grid_of(first, bars, across=3, height=2.3, width=9.0)
@@ -204,8 +205,7 @@ def features_figures(frame: Frame) -> dict[str, Any]:
         curves = {k: v for k, v in details["curves"].items() if "per_dimension.z" in k and "@sample" not in k}
         for colour, points in zip(COLOURS * 3, curves.values(), strict=False):
             axes.plot([p[0] for p in points], [p[1] for p in points], color=colour)
-        axes.set_xlabel("steps")
-        axes.set_ylabel("I(x; z_d), nats")
+        axes.set(xlabel="steps", ylabel="I(x; z_d), nats")
 
     result: dict[str, Any] = {}
     if first:
@@ -218,8 +218,7 @@ def features_figures(frame: Frame) -> dict[str, Any]:
         for i, (digit, means) in enumerate(details["thickness"].items()):
             colour, style = COLOURS[i % len(COLOURS)], ("-", "--")[i // len(COLOURS) % 2]
             axes.plot(details["stops"], means, style, color=colour, label=digit)
-        axes.set_xlabel(f"z{details['coordinate']}")
-        axes.set_ylabel("thickness, pixels")
+        axes.set(xlabel=f"z{details['coordinate']}", ylabel="thickness, pixels")
 
     stroked = {str(r["method"]): r["details"] for _, r in thick.iterrows()}
     if stroked:
@@ -332,7 +331,6 @@ register(Study(
         Column("gap", "gap", digits=1),
         *(Column(f"told apart: {name}", f"{name}: told apart (AUC)") for name in FEATURES),
     ),
-    contrast="",
     figures=zero_shot_figures,
     claims=tuple(zero_shot_claims()),
 ))  # fmt: skip

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hatchel.studies.pool import CLASSES, SHAPES, SPRITES, main, pool
+from hatchel.studies.pool import CLASSES, SHAPES, SPRITES, columns, main, pool
 from hatchel.study.frame import Frame, estimate, groups, select, tasks
 from hatchel.study.study import Study, register
-from hatchel.study.table import Column, Table, table
+from hatchel.study.table import Table, table
 
-COLUMNS = (
-    Column("mig", "MIG"),
-    Column("dci", "DCI-D"),
-    Column("factor_vae_score", "FactorVAE score"),
-    Column("sap", "SAP"),
-    Column("active_units", "active units", digits=1),
-    Column("reconstruction", "reconstruction (nats)", digits=1),
-)
+COLUMNS = columns("mig", "dci", "factor_vae_score", "sap", "active_units", "reconstruction")
 PARTS = ("method", "strength", "encoder", "variant")
 ABOVE = "reconstruction.above_floor"
 OTHERS = "InfoGAN-CR's Table 1 (Lin et al. 2020), dSprites, their budget and their protocols"

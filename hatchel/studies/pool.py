@@ -46,6 +46,20 @@ NOTE = (
 )
 
 
+TC = ("gaussian_tc", "gaussian_tc@sample")
+_COLUMNS = (
+    Column("mig", "MIG"), Column("sap", "SAP"), Column("dci", "DCI-D"), Column("factor_vae_score", "FactorVAE score"),
+    Column("active_units", "active units", digits=1), Column("elbo_terms", "KL (nats)", digits=1),
+    Column("reconstruction", "reconstruction (nats)", digits=1),
+    Column(TC[0], "TC of means", digits=2), Column(TC[1], "TC of samples", digits=2),
+)  # fmt: skip
+
+
+def columns(*names: str) -> tuple[Column, ...]:
+    """What all studies show in the same way, by the names of the values."""
+    return tuple(column for name in names for column in _COLUMNS if column.name == name)
+
+
 def cell(name: str, strength: float | str = "", variant: str = "", reads: str = "conv", **fields: Any) -> Setting:
     """One row of the pool: its labels, and what it changes."""
     labels = {"method": name, "strength": strength, "encoder": reads, "variant": variant}
@@ -160,24 +174,28 @@ def levels() -> list[Setting]:
     ]  # fmt: skip
 
 
-def recursive() -> list[Setting]:
-    """RecurD's own baselines at D = 8, its depths, weights, readings, k and routers."""
+def eight_dimensions() -> list[Setting]:
+    """RecurD's own baselines, and a VAE, with as many dimensions as it has."""
     eight = {"variant": "D = 8", **EIGHT}
-    baselines = [
+    return [
         vae(**eight), beta_vae(4, **eight), beta_vae(16, **eight), beta_vae(60, **eight), factor_vae(6.4, **eight),
         tcvae(4, **eight), dip_vae("I", 100, 10, **eight),
         cell("AnnealedVAE", "", "D = 8", method="annealed_vae", **NETWORK, **EIGHT),
     ]  # fmt: skip
+
+
+def recursive() -> list[Setting]:
+    """RecurD's own baselines, its weights, readings, depths, routers and k."""
     readings = [
         *(recurd(l2=w, variant="within alone", between="none") for w in (0.02, 0.1, 0.5)),
         recurd(l2=0.02), recurd(l2=0.5), recurd(l2=2.0),
         recurd(l2=0.1, variant="l1 = 0.1, no KL", l1=0.1, kl=False),
         recurd(l2=0.1, variant="outputs", between="outputs"),
     ]  # fmt: skip
-    depths = [recurd(0), recurd(2), recurd(2, 0.1)]
+    depths = [recurd(0), recurd(2), recurd(2, 0.1), recurd(0, 0.1)]
     own: list[dict[str, Any]] = [{"encoder.router": r} for r in ("linear", "fixed", "attention")]
     routers = [recurd(variant=f"{router['encoder.router']} router", **router) for router in own]
-    return [*baselines, *readings, *depths, *routers, *(recurd(variant=f"k = {k}", k=k) for k in (1, 3, 4))]
+    return [*eight_dimensions(), *readings, *depths, *routers, *(recurd(variant=f"k = {k}", k=k) for k in (1, 3, 4))]
 
 
 def stage(
@@ -212,7 +230,10 @@ def pool(scale: Scale) -> Grid:
     shapes = [
         (strengths(), 5), (split(), 5), (levels(), 5), (recursive(), 5), (others(CLASSES[SHAPES]), 5),
     ]  # fmt: skip
-    sprites = [(main(CLASSES[SPRITES]), 5), (strengths(), 5), (split(), 5), (others(CLASSES[SPRITES]), 5)]
+    sprites = [
+        (main(CLASSES[SPRITES]), 5), (strengths(), 5), (split(), 5), (others(CLASSES[SPRITES]), 5),
+        (eight_dimensions(), 5), (levels(), 5),
+    ]  # fmt: skip
     then = [stage(SHAPES, scale, s, n) for s, n in shapes] + [stage(SPRITES, scale, s, n) for s, n in sprites]
     return stage(SHAPES, scale, main(CLASSES[SHAPES]), 5, then)
 
@@ -221,15 +242,5 @@ register(Study(
     name="pool",
     about="Every method at several strengths on Shapes3D and dSprites: what the papers' claims are decided by.",
     grid=pool,
-    columns=(
-        Column("mig", "MIG"),
-        Column("dci", "DCI-D"),
-        Column("factor_vae_score", "FactorVAE score"),
-        Column("sap", "SAP"),
-        Column("active_units", "active", digits=1),
-        Column("reconstruction", "reconstruction (nats)", digits=1),
-        Column("gaussian_tc", "TC of means", digits=2),
-        Column("gaussian_tc@sample", "TC of samples", digits=2),
-    ),
-    contrast="",
+    columns=columns("mig", "dci", "factor_vae_score", "sap", "active_units", "reconstruction", *TC),
 ))  # fmt: skip

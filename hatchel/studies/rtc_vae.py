@@ -8,7 +8,7 @@ import numpy as np
 
 from hatchel.core.spec import Count
 from hatchel.studies.common import DATA, ERROR, RTC, at, matrix, of_pool, one, rank_correlation_of, trade_off, view
-from hatchel.studies.pool import SHAPES, dip_vae, factor_vae, rtc_vae, stage
+from hatchel.studies.pool import SHAPES, columns, dip_vae, factor_vae, rtc_vae, stage
 from hatchel.study.claims import Claim, each, higher, inside, lower, of_each
 from hatchel.study.frame import Frame, groups, tasks, values
 from hatchel.study.grid import Grid, Scale
@@ -184,14 +184,11 @@ def figures(frame: Frame) -> dict[str, Any]:
 
 
 COLUMNS = (
-    Column(TC, "TC of means", digits=2),
-    Column(SAMPLES, "TC of samples", digits=2),
+    *columns(TC, SAMPLES),
     Column("gaussian_tc.active_mean", "TC of active means", digits=2),
     Column("total_correlation", "TC of means, not only linear"),
     Column("disintegration", "latents a factor", digits=2),
-    Column("sap", "SAP"),
-    Column("mig", "MIG"),
-    Column(ERROR, "reconstruction (nats)", digits=1),
+    *columns("sap", "mig", ERROR),
 )
 register(Study(
     name="rtc-vae",
@@ -201,7 +198,6 @@ register(Study(
     grid=view(lambda labels: labels["method"] in METHODS and labels["encoder"] == "conv"
               and (not labels["variant"] or str(labels["variant"]).startswith("eta")), pairs),
     columns=COLUMNS,
-    contrast="",
     figures=lambda frame: {**trade_off(frame), **figures(frame)},
     claims=tuple(claims()),
 ))  # fmt: skip
@@ -251,6 +247,5 @@ register(Study(
     paper="Cheng et al. 2020, Table 2, Figs. 3, 7, 14-16",
     grid=nets_grid,
     columns=COLUMNS,
-    contrast="",
     claims=tuple(nets_claims()),
 ))  # fmt: skip

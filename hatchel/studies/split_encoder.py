@@ -80,7 +80,6 @@ register(Study(
     grid=view(lambda labels: labels["strength"] in STRENGTHS.get(str(labels["method"]), ())
               and labels["variant"] != "D = 8"),
     columns=COLUMNS,
-    contrast="",
     figures=split_figures,
     claims=tuple(claims()),
 ))  # fmt: skip

@@ -62,8 +62,7 @@ def bound_figures(frame: Frame) -> dict[str, Any]:
     def points(axes: Any, cloud: list[list[float]]) -> None:
         xy = np.array(cloud)
         axes.plot(xy[:, 0], xy[:, 1], "o", markersize=2.5, alpha=0.6, color=ACCENT, markeredgewidth=0)
-        axes.set_xlim(-4, 4)
-        axes.set_ylim(-4, 4)
+        axes.set(xlim=(-4, 4), ylim=(-4, 4))
 
     result: dict[str, Any] = {}
     last = select(frame, epsilon=EPSILONS[-1])
@@ -114,7 +113,6 @@ register(Study(
         Column("sample", "TC of samples", digits=4),
         Column("sample truth", "the same, exact", digits=4),
     ),
-    contrast="",
     figures=bound_figures,
     claims=BOUND,
 ))  # fmt: skip

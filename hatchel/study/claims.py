@@ -105,7 +105,6 @@ class Verdict:
 
     @property
     def evidence(self) -> str:
-        """The numbers, with their intervals."""
         if self.word == NOTHING:
             return NOTHING
         found = [_numbers(self.parts), *self._decision()]
@@ -124,7 +123,6 @@ class Verdict:
         return result
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON."""
         claim = self.claim
         return {
             "id": claim.id, "paper": claim.paper, "where": claim.where, "text": claim.text, "ours": claim.ours,

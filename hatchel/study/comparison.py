@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.estimate import Estimate
+from hatchel.core.fields import dotted
 from hatchel.core.spec import to_dict
 from hatchel.evaluation.evaluation import ITEMS
 from hatchel.report.findings import Findings, analyse
@@ -28,12 +29,10 @@ class Group:
 
     @property
     def first(self) -> Findings:
-        """Of the smallest seed."""
         return self.members[0]
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Of its members."""
         return tuple(f.run.spec.seed for f in self.members)
 
     @property
@@ -63,13 +62,13 @@ class Comparison:
         )
 
 
-def load_runs(folders: Sequence[Path], data: str | None = None, device: str = "auto") -> list[TrainedRun]:
+def load_runs(folders: Sequence[Path], data: str | None = None) -> list[TrainedRun]:
     """All runs with their data, or the first that cannot be had, by its folder; before anything is measured."""
     runs: list[TrainedRun] = []
     seen: dict[tuple[Any, ...], Path] = {}
     for folder in folders:
         try:
-            run = TrainedRun.load(folder, device, data=data)
+            run = TrainedRun.load(folder, "auto", data=data)
             key = (*_identity(run), run.spec.seed)
             if key in seen:
                 raise HatchelError(f"{folder}: same configuration and seed as {seen[key]}; give one of them")
@@ -167,7 +166,7 @@ def short(key: str) -> str:
 def flat(run: TrainedRun) -> dict[str, Any]:
     """What was trained, on what and how long, as {dotted field: value}; without the seed."""
     spec = run.spec.with_fields(seed=0)
-    return {**_leaves(to_dict(spec, identity=True)), "data": run.data.name, "steps": run.steps}
+    return {**dotted(to_dict(spec, identity=True)), "data": run.data.name, "steps": run.steps}
 
 
 def differences(groups: Sequence[Group]) -> Mapping[str, list[str]]:
@@ -176,15 +175,6 @@ def differences(groups: Sequence[Group]) -> Mapping[str, list[str]]:
     keys = dict.fromkeys(key for f in fields for key in f)
     found = {key: [str(f.get(key, "–")) for f in fields] for key in keys}
     return {key: values for key, values in found.items() if len(set(values)) > 1}
-
-
-def _leaves(value: Any, path: str = "") -> dict[str, Any]:
-    if not isinstance(value, dict):
-        return {path: value}
-    found: dict[str, Any] = {}
-    for key, inner in cast(dict[str, Any], value).items():
-        found |= _leaves(inner, f"{path}.{key}" if path else key)
-    return found
 
 
 def _identity(run: TrainedRun) -> tuple[Any, ...]:

@@ -10,14 +10,14 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hatchel.core.estimate import Estimate
 from hatchel.metrics.score import Score
 from hatchel.report.findings import HEADLINES, Findings
+from hatchel.report.page import NumberText, rendered
 from hatchel.report.panels.curves import SETTLED, curves, settled_range
-from hatchel.report.panels.images import strip
+from hatchel.report.panels.images import strips
 from hatchel.report.panels.panel import Drawing, DrawnPanel
 from hatchel.report.panels.scores import score_chart
-from hatchel.report.pictures import mosaic, rows_figure, traversal_labels, traversed
+from hatchel.report.pictures import rows_figure, traversal_labels, traversed
 from hatchel.report.style import (
     ACCENT,
     LEGEND,
@@ -25,35 +25,13 @@ from hatchel.report.style import (
     SMALL,
     WIDE,
     bare,
-    pixels_uri,
+    over_steps,
     small_multiples,
-    step_axis,
     title,
 )
 from hatchel.study.comparison import Comparison, Group, best, differences, estimate
-from hatchel.study.frame import select, values
-from hatchel.study.report import rendered
+from hatchel.study.frame import Frame, select, values
 from hatchel.training.events import read_events
-
-
-@dataclass(frozen=True)
-class Value:
-    """A number of a group as text."""
-
-    value: str
-    interval: str
-    each: str
-    """Run by run, where there are several."""
-    best: bool
-
-    @classmethod
-    def of(cls, found: Estimate | None, runs: Sequence[float], best: bool) -> Value:
-        """Three decimals, or a dash."""
-        if found is None:
-            return cls("–", "", "", False)
-        each = ", ".join(f"{v:.3f}" for v in runs) if len(runs) > 1 else ""
-        ends = f"{found.low:.3f} – {found.high:.3f}" if found.has_interval else ""
-        return cls(f"{found.value:.3f}", ends, each, best)
 
 
 @dataclass(frozen=True)
@@ -62,7 +40,7 @@ class ScoreRow:
 
     label: str
     meaning: str
-    values: tuple[Value, ...]
+    values: tuple[NumberText, ...]
 
 
 def comparison_page(comparison: Comparison, panels: Sequence[DrawnPanel] | None = None) -> str:
@@ -84,6 +62,7 @@ def comparison_page(comparison: Comparison, panels: Sequence[DrawnPanel] | None 
             "panels": comparison_panels(comparison) if panels is None else panels,
             "differences": differences(groups),
         },
+        "hatchel.study",
     )
 
 
@@ -105,7 +84,7 @@ def score_rows(comparison: Comparison) -> list[ScoreRow]:
         meaning = known[key].meaning if key in known else "of the factor and the one dimension that explains it best"
         marked = best(comparison.frame, key, lower)
         parts = {g.label: select(comparison.frame, run=g.label) for g in comparison.groups}
-        cells = tuple(Value.of(estimate(p, key), values(p, key), name in marked) for name, p in parts.items())
+        cells = tuple(NumberText.of(_score(p, key), values(p, key), name in marked) for name, p in parts.items())
         rows.append(ScoreRow(label, f"{meaning}; {'lower' if lower else 'higher'} is better", cells))
     return rows
 
@@ -137,6 +116,11 @@ def score_keys(comparison: Comparison) -> dict[str, str]:
     return found | {fit.score.name: f"R² {fit.factor}" for g in comparison.groups for fit in g.first.fits}
 
 
+def _score(group: Frame, key: str) -> Score | None:
+    found = estimate(group, key)
+    return found and Score(key, found.value, interval=found if found.has_interval else None)
+
+
 def _chart(comparison: Comparison) -> Drawing:
     lower = {h.key for h in HEADLINES if h.lower_is_better}
     keys = {key: label for key, label in score_keys(comparison).items() if key not in lower}
@@ -144,8 +128,8 @@ def _chart(comparison: Comparison) -> Drawing:
         return Drawing({}, "")
     columns: dict[str, list[Score | None]] = {}
     for group in comparison.groups:
-        found = [estimate(select(comparison.frame, run=group.label), key) for key in keys]
-        columns[group.label] = [e and Score("", e.value, interval=e if e.has_interval else None) for e in found]
+        own = select(comparison.frame, run=group.label)
+        columns[group.label] = [_score(own, key) for key in keys]
     caption = (
         "Dots are values (means over seeds where there are several), bars 95 % intervals; all lie between 0 and 1, and "
         "higher is better."
@@ -162,9 +146,8 @@ def _losses(groups: Sequence[Group]) -> Drawing:
     names = list(dict.fromkeys(name for drawn, _ in lines for name in drawn))
     if not names:
         return Drawing({}, "")
-    figure, panels = small_multiples(len(names), 2, 1.4, margin=0.45)
+    figure, panels = over_steps(len(names), 1.4, margin=0.45)
     for axes, name in zip(panels, names, strict=True):
-        bare(axes, grid="y")
         settled: list[float] = []
         for drawn, colour in lines:
             if name in drawn:
@@ -172,10 +155,7 @@ def _losses(groups: Sequence[Group]) -> Drawing:
                 axes.plot(steps, values, color=colour, linewidth=1.2)
                 settled += values[steps >= SETTLED * steps[-1]].tolist()
         settled_range(axes, np.array(settled))
-        step_axis(axes)
         title(axes, name, SMALL)
-    for axes in panels[-2:]:
-        axes.set_xlabel("steps")
     handles = [Line2D([], [], color=COLOURS[i % len(COLOURS)], label=g.label) for i, g in enumerate(groups)]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(groups)), **LEGEND)
     caption = (
@@ -212,13 +192,8 @@ def _traversals(groups: Sequence[Group]) -> Drawing:
             if not found.pictured:
                 continue
             images, counts = traversed(found.run, found, ROWS)
-            order = found.dimensions.order[: len(images)].tolist()
-            strips = [
-                strip(found.dimensions, d, pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]])))
-                for row, d in enumerate(order)
-            ]
             name = _name(group, found)
-            blocks.append(RUN.format(name, Markup("\n").join(strips)))
+            blocks.append(RUN.format(name, strips(found.dimensions, images, counts)))
             drawn[f"traversals {name}"] = rows_figure(images, traversal_labels(found.dimensions, len(images)), counts)
     caption = (
         f"The {ROWS} most informative dimensions of each run, each over the range of that run's own codes, the others "

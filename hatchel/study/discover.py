@@ -149,7 +149,6 @@ class Discovery:
         return self.plan.rounds[-1]
 
     def folder_of(self, label: str, seed: int, steps: int) -> Path:
-        """Where a candidate's run is."""
         task = self._task(label, seed, steps)
         return grown_folder(self.store.runs, task.run.with_fields(seed=task.seed))
 

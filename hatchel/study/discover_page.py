@@ -15,11 +15,10 @@ from hatchel.core.files import write_bytes, write_json, write_text
 from hatchel.core.progress import duration
 from hatchel.metrics._udr import rank_correlations
 from hatchel.report.findings import Findings, analyse
-from hatchel.report.page import write_report
+from hatchel.report.page import rendered, write_report
 from hatchel.report.pictures import mosaic, moved, stops, traversed, typical
 from hatchel.report.style import new_figure, pixels_uri, png, svg
 from hatchel.study.discover import Discovery, Standing
-from hatchel.study.report import rendered
 from hatchel.training.run import TrainedRun
 
 SURE, UNSURE = 0.8, 0.5
@@ -45,7 +44,6 @@ class Direction:
 
     @property
     def sure(self) -> str:
-        """In a word."""
         return "found by every seed" if self.agreement >= SURE else "unsure" if self.agreement >= UNSURE else "doubtful"
 
 
@@ -80,7 +78,7 @@ def write_discovery(discovery: Discovery) -> Discovered:
         "figure": Markup(svg(figure, "trade")), "run": folder, "report": (folder / "report.html").resolve().as_uri(),
         "time": duration(discovery.plan.spent), "minutes": discovery.minutes, "sure": SURE,
         "rows": not found.pictured, "rounds": len(discovery.plan.rounds),
-    }))  # fmt: skip
+    }, "hatchel.study"))  # fmt: skip
     write_bytes(discovery.folder / "trade-off.png", png(figure))
     write_json(discovery.folder / "discover.json", {
         "directions": [{k: v for k, v in vars(d).items() if k != "picture"} for d in directions],
@@ -141,7 +139,6 @@ def trade_off(rounds: Sequence[Sequence[Standing]]) -> Any:
             if last or ranked is rounds[0]:
                 text = f"{standing.label}{' (chosen)' if chosen else ''}"
                 axes.annotate(text, (x, y), (4, 4), textcoords="offset points", fontsize=7, alpha=1 if last else 0.6)
-    axes.set_xlabel("share of the variance that is reconstructed")
-    axes.set_ylabel("agreement between seeds (UDR)")
+    axes.set(xlabel="share of the variance that is reconstructed", ylabel="agreement between seeds (UDR)")
     axes.margins(0.15)
     return figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from matplotlib.transforms import Bbox
 
-from hatchel.report.style import ACCENT, INK, LEGEND, OTHERS, SMALL, WIDE, WIDTH, bare, new_figure, title
+from hatchel.report.style import ACCENT, INK, LEGEND, OTHERS, SMALL, WIDE, WIDTH, bare, new_figure
 from hatchel.study.frame import Frame, column, estimate, groups, labels_of, tasks, values, wide
 from hatchel.study.statistics import rank_correlation
 from hatchel.study.table import Column, probability
@@ -82,8 +83,7 @@ def scatter(frame: Frame, x: str, y: str, by: str, headings: tuple[str, str] | N
             color=COLOURS[i % len(COLOURS)], markersize=5, alpha=0.85, label=f"{key} (n={len(kept)})",
         )  # fmt: skip
     _legend(axes)
-    axes.set_xlabel(headings[0] if headings else x)
-    axes.set_ylabel(headings[1] if headings else y)
+    axes.set(xlabel=headings[0] if headings else x, ylabel=headings[1] if headings else y)
     return figure
 
 
@@ -101,8 +101,7 @@ def named_means(frame: Frame, x: str, y: str, by: str, headings: tuple[str, str]
         if len(kept):
             means.append((str(key), float(kept[x].mean()), float(kept[y].mean())))
             axes.plot(*means[-1][1:], markersize=8, **style)
-    axes.set_xlabel(headings[0])
-    axes.set_ylabel(headings[1])
+    axes.set(xlabel=headings[0], ylabel=headings[1])
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
@@ -140,7 +139,6 @@ def lines(
     value: str | Mapping[str, str],
     by: str,
     headings: tuple[str, str] | None = None,
-    truth: Mapping[float, float] | None = None,
     log: bool = False,
 ) -> Figure:
     """A value (or several with what they are called, dashed after the first) against a numeric label.
@@ -151,8 +149,6 @@ def lines(
     found = groups(frame, by)
     figure = new_figure(_height(len(found) * len(names)))
     axes = bare(figure.subplots(), grid="both")
-    if truth:
-        axes.plot(list(truth), list(truth.values()), color=INK, linewidth=2.4, alpha=0.3, label="truth")
     for i, ((key,), group) in enumerate(found.items()):
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i // len(COLOURS) % len(MARKERS)]
         for style, (name, called) in zip(("-", "--", ":"), names.items(), strict=False):
@@ -171,17 +167,16 @@ def lines(
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
     _legend(axes)
-    axes.set_xlabel(headings[0] if headings else x)
-    axes.set_ylabel(headings[1] if headings else ", ".join(names.values()))
+    axes.set(xlabel=headings[0] if headings else x, ylabel=headings[1] if headings else ", ".join(names.values()))
     return figure
 
 
-def curves(frame: Frame, value: str, by: str, heading: str = "") -> Figure:
+def curves(frame: Frame, value: str, by: str) -> Figure:
     """A value over training, from the tasks' snapshots: the mean over seeds, its range as a band."""
     found = groups(frame, by)
     figure = new_figure(_height(len(found)))
     axes = bare(figure.subplots(), grid="both")
-    for colour, ((key,), group) in zip(_cycle(), found.items(), strict=False):
+    for colour, ((key,), group) in zip(itertools.cycle(COLOURS), found.items(), strict=False):
         details = tasks(group)["details"]
         drawn = [np.array(d["curves"][value]) for d in details if value in d.get("curves", {})]
         if not drawn:
@@ -190,22 +185,16 @@ def curves(frame: Frame, value: str, by: str, heading: str = "") -> Figure:
         axes.plot(steps, stack.mean(axis=0), color=colour, marker="o", markersize=3, label=f"{key} (n={len(drawn)})")
         axes.fill_between(steps, stack.min(axis=0), stack.max(axis=0), color=colour, alpha=0.15, linewidth=0)
     _legend(axes)
-    axes.set_xlabel("steps")
-    axes.set_ylabel(heading or value)
+    axes.set(xlabel="steps", ylabel=value)
     return figure
 
 
-def heat(
-    matrix: Sequence[Sequence[float | None]], rows: Sequence[str], columns: Sequence[str], heading: str = ""
-) -> Figure:
+def heat(matrix: Sequence[Sequence[float | None]], rows: Sequence[str], columns: Sequence[str]) -> Figure:
     """Numbers in a grid, a colour each; what is missing stays empty."""
     from hatchel.report.panels.matrices import heat_map
 
     values = np.array([[np.nan if v is None else v for v in line] for line in matrix], dtype=np.float64)
-    figure = heat_map(values, rows, columns)
-    if heading:
-        title(figure.axes[0], heading)
-    return figure
+    return heat_map(values, rows, columns)
 
 
 def grid_of(
@@ -269,9 +258,9 @@ def agreement(frame: Frame, headings: Mapping[str, str]) -> dict[str, Any]:
         whole = runs.dropna(subset=list(present))
         if len(present) > 2 and len(whole) >= RUNS:
             found = rank_correlation({name: whole[name].tolist() for name in present})
-            matrix = np.where(np.eye(len(present)) > 0, np.nan, found.matrix).tolist()
+            matrix = np.where(np.eye(len(present)) > 0, np.nan, found).tolist()
             texts = list(present.values())
-            drawn[f"Rank correlation of the scores over {found.runs} runs{ending}"] = heat(matrix, texts, texts)
+            drawn[f"Rank correlation of the scores over {len(whole)} runs{ending}"] = heat(matrix, texts, texts)
     return drawn
 
 
@@ -288,10 +277,6 @@ def _by_data(frame: Frame) -> list[tuple[str, Frame]]:
         (f", {data}" if len(found) > 1 else "", group.drop(columns="data", errors="ignore"))
         for (data,), group in found.items()
     ]
-
-
-def _cycle() -> list[str]:
-    return list(COLOURS) * 4
 
 
 def _legend(axes: Axes) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from hatchel.core.errors import HatchelError, unknown
-from hatchel.core.spec import Count, Spec, from_dict, parse_yaml, to_dict
+from hatchel.core.fields import parse_yaml, read_fields
+from hatchel.core.spec import Count, Spec, from_dict, to_dict
 from hatchel.data.source import Source
 from hatchel.methods.resolve import holds_list, method_named
 from hatchel.metrics.metric import Metric
@@ -93,7 +94,6 @@ class StudyFile(Spec):
             _refuse_twins(self.grid(cast(Scale, scale)))
 
     def grid(self, scale: Scale) -> Grid:
-        """Every run at a scale."""
         own, fields = self._at(scale)
         settings = product(self._methods(), self._data(own["data"]), *self._fields(), self._zipped())
         free = {change.field for s in settings for change in s.changes if change.field in s.labels}
@@ -162,15 +162,16 @@ class StudyFile(Spec):
 
 def read_file(path: str) -> Study:
     """The study of a file, or a HatchelError that names the file and the field."""
+    body = read_fields(Path(path), "those that `hatchel study show grid` prints")
     try:
-        return study_of(_parsed(_text(Path(path))), path)
+        return study_of(body, path)
     except HatchelError as error:
         raise HatchelError(text if (text := str(error)).startswith(path) else f"{path}: {text}") from None
 
 
 def study_of(body: Mapping[str, Any] | str, path: str = "") -> Study:
     """The study of a file's fields; one method, metric or data set needs no list, a method's name no mapping."""
-    fields = dict(_parsed(body) if isinstance(body, str) else body)
+    fields = dict(parse_yaml(body) if isinstance(body, str) else body)
     for name in ("methods", "data", "metrics", "figures"):
         if name in fields:
             fields[name] = [] if fields[name] is None else _as_list(fields[name])
@@ -293,19 +294,3 @@ def _variant(source: Source, among: Iterable[Source]) -> str:
     defaults = {f.name: f.default for f in dataclasses.fields(source)}
     changed = {k: v for k, v in to_dict(source).items() if k != "kind" and v != defaults[k]}
     return f"{source.kind}({', '.join(f'{k}={v}' for k, v in changed.items())})"
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise HatchelError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise HatchelError(f"{path}: is not a text file") from None
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    body = parse_yaml(text)
-    if not isinstance(body, dict):
-        raise HatchelError("expected fields and values; `hatchel study show grid` prints an example")
-    return cast(dict[str, Any], body)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pandas as pd
 
 from hatchel.core.estimate import Estimate
-from hatchel.study.statistics import over_seeds
+from hatchel.study.statistics import mean_of
 from hatchel.study.task import Label
 
 if TYPE_CHECKING:
@@ -101,16 +101,13 @@ def values(frame: Frame, name: str) -> list[float]:
 def estimate(frame: Frame, name: str) -> Estimate | None:
     """The mean of a value over the tasks, with a 95 % interval over seeds; None where no task has it."""
     found = values(frame, name)
-    if len(found) < 2:
-        return Estimate(found[0], n=1) if found else None
-    return over_seeds(found)
+    return mean_of(found) if found else None
 
 
-def paired(first: Frame, second: Frame, name: str, beside: str = "") -> list[tuple[float, float]]:
-    """A value of the first and one of the second (of the same name, if no other is given), for every seed of both."""
-    a, b = (dict(zip(f["seed"], f["value"], strict=True)) for f in (
-        first[first["metric"] == name], second[second["metric"] == (beside or name)]
-    ))  # fmt: skip
+def paired(first: Frame, second: Frame, name: str) -> list[tuple[float, float]]:
+    """A value of the first and of the second, for every seed of both."""
+    found = (frame[frame["metric"] == name] for frame in (first, second))
+    a, b = (dict(zip(rows["seed"], rows["value"], strict=True)) for rows in found)
     return [(a[seed], b[seed]) for seed in sorted(a.keys() & b.keys())]
 
 

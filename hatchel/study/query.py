@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.fields import dotted
 from hatchel.study.frame import Frame
 from hatchel.study.store import Store
 
@@ -50,7 +50,10 @@ def query(store: Store, sql: str) -> Frame:
 def _configurations(store: Store, taken: set[str]) -> Frame:
     """A row for each task: its fields, under names that differ from the frame's by more than case."""
     records = {digest: store.record(digest) for digest in store.digests()}
-    flat = {digest: _flat(record["cell"]) for digest, record in records.items()}
+    flat = {
+        digest: {name: _plain(value) for name, value in dotted(record["cell"]).items()}
+        for digest, record in records.items()
+    }
     counts = Counter(name for fields in flat.values() for name in fields)
     names: dict[str, str] = {}
     used = {*taken, "finished", "config"}
@@ -71,22 +74,9 @@ def _configurations(store: Store, taken: set[str]) -> Frame:
     return pd.DataFrame(rows, columns=pd.Index(["task", "finished", "config", *names.values()]), dtype=object)
 
 
-def _flat(value: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """Dotted names of plain values.
-
-    >>> _flat({"run": {"latent": {"dim": 3}, "compile": False}, "metrics": [{"kind": "mig"}]})
-    {'run.latent.dim': 3, 'run.compile': 0, 'metrics': '[{"kind": "mig"}]'}
-    """
-    result: dict[str, Any] = {}
-    for name, part in value.items():
-        key = f"{path}{name}"
-        if isinstance(part, Mapping) and part:
-            result |= _flat(cast(Mapping[str, Any], part), f"{key}.")
-        elif isinstance(part, list | Mapping):
-            result[key] = json.dumps(part)
-        else:
-            result[key] = int(part) if isinstance(part, bool) else part
-    return result
+def _plain(value: Any) -> Any:
+    """As SQLite has it: lists as JSON, truth values as 0 and 1."""
+    return json.dumps(value) if isinstance(value, list | dict) else int(value) if isinstance(value, bool) else value
 
 
 def _only_reading(action: int, first: str | None, second: str | None, base: str | None, trigger: str | None) -> int:

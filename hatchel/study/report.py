@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hatchel.core.files import writable_folder, write_bytes, write_json, write_text
-from hatchel.core.version import __version__
+from hatchel.report.page import rendered
 from hatchel.report.style import WIDTH, png, standalone_svg, svg
 from hatchel.study.claims import Verdict
 from hatchel.study.frame import Frame, column, labels_of, tasks
@@ -40,6 +40,7 @@ def write_report(
             "figures": drawn,
             "failed": failed,
         },
+        "hatchel.study",
     )
     write_text(folder / "report.html", page)
     for name, figure in figures.items():
@@ -49,17 +50,6 @@ def write_report(
     write_text(folder / "tables.tex", "\n\n".join(t.latex() for t in study.tables(frame)) + "\n" if len(frame) else "")
     write_json(folder / "results.json", results(study, frame, scale, machine), sealed=False)
     return folder / "report.html"
-
-
-def rendered(template: str, values: Mapping[str, Any]) -> str:
-    """A template of this package, over the base page of the report; what is missing is an error."""
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("hatchel.study"), PackageLoader("hatchel.report")]), autoescape=True,
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    return environment.get_template(template).render(values, version=__version__)
 
 
 def markdown(study: Study, frame: Frame, scale: Scale, machine: str = "") -> str:

@@ -38,7 +38,6 @@ class Tally:
 
     @property
     def finished(self) -> int:
-        """In this session."""
         return self.done + self.failed - self.skipped
 
     @property

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.spec import parse_yaml
+from hatchel.core.fields import parse_yaml
 from hatchel.methods.resolve import default_of
 from hatchel.study.file import options_of
 
@@ -41,7 +41,6 @@ class Range:
         return trial.suggest_float(self.field, self.low, self.high, log=self.log)
 
     def read(self, kept: Any) -> Any:
-        """What Optuna kept."""
         return kept
 
     def text(self) -> str:
@@ -57,11 +56,9 @@ class Choice:
     values: tuple[Any, ...]
 
     def suggest(self, trial: optuna.Trial) -> Any:
-        """A value for a trial."""
         return self.read(trial.suggest_categorical(self.field, [json.dumps(v) for v in self.values]))
 
     def read(self, kept: Any) -> Any:
-        """What Optuna kept."""
         return json.loads(str(kept))
 
     def text(self) -> str:

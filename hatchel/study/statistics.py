@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +103,11 @@ def over_seeds(
     return _estimate(float(statistic(runs[None])[0]), statistic(runs[draws]), level, len(runs))
 
 
+def mean_of(values: Sequence[float]) -> Estimate:
+    """Of runs, as far as it is known: of one alone there is no interval."""
+    return over_seeds(values) if len(values) > 1 else Estimate(float(values[0]), n=1)
+
+
 def paired_difference(first: Sequence[float], second: Sequence[float], *, level: float = 0.95) -> Estimate:
     """first - second over runs that share seed and data pairwise: what the seeds have in common cancels.
 
@@ -146,24 +151,12 @@ def probability_of_improvement(
     return _estimate(float(wins.mean()), wins[rows, columns].mean(axis=(1, 2)), level, len(a) + len(b))
 
 
-@dataclass(frozen=True)
-class RankCorrelation:
-    """Spearman's rank correlation between every two metrics over the same runs (Locatello et al. 2019)."""
+def rank_correlation(table: Mapping[str, Sequence[float]]) -> Float:
+    """Spearman's between every two metrics: how alike they rank runs (Locatello et al. 2019).
 
-    names: tuple[str, ...]
-    matrix: Float  # (metrics, metrics)
-    runs: int
+    `table`: one value per run for each metric; one that never varies correlates 0 with others.
 
-    def to_dict(self) -> dict[str, Any]:
-        """{metric: {metric: correlation}}."""
-        rows = self.matrix.tolist()
-        return {name: dict(zip(self.names, row, strict=True)) for name, row in zip(self.names, rows, strict=True)}
-
-
-def rank_correlation(table: Mapping[str, Sequence[float]]) -> RankCorrelation:
-    """How alike metrics rank runs: {metric: one value per run}; a metric that never varies correlates 0 with others.
-
-    >>> rank_correlation({"mig": [0.1, 0.2, 0.4], "sap": [1, 2, 3], "tc": [9, 5, 2]}).matrix.round(6)
+    >>> rank_correlation({"mig": [0.1, 0.2, 0.4], "sap": [1, 2, 3], "tc": [9, 5, 2]}).round(6)
     array([[ 1.,  1., -1.],
            [ 1.,  1., -1.],
            [-1., -1.,  1.]])
@@ -179,7 +172,7 @@ def rank_correlation(table: Mapping[str, Sequence[float]]) -> RankCorrelation:
     unit = centred / np.where(length > 0, length, 1.0)[:, None]
     matrix = unit @ unit.T
     np.fill_diagonal(matrix, 1.0)
-    return RankCorrelation(tuple(table), matrix, ranks.shape[1])
+    return matrix
 
 
 def _interquartile(values: Float) -> Float:

@@ -27,10 +27,10 @@ from typing import Any, Literal, cast
 
 import pandas as pd
 
+from hatchel.core import __version__
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import Damaged, check_digest, claimed, read_json, writable_folder, write_bytes, write_json
 from hatchel.core.spec import to_dict
-from hatchel.core.version import __version__
 from hatchel.study.frame import Frame, build
 from hatchel.study.task import Case, Result, Task
 
@@ -70,11 +70,9 @@ class Store:
 
     @property
     def runs(self) -> Path:
-        """Where training runs lie."""
         return self.folder / "runs"
 
     def folder_of(self, digest: str) -> Path:
-        """A task's own folder."""
         return self.folder / "cells" / digest
 
     def lock(self, digest: str) -> Path:
@@ -101,7 +99,6 @@ class Store:
         return "failed" if _sound(folder / "error.json") else "waiting"
 
     def write(self, task: Task, result: Result, seconds: float) -> None:
-        """Keep what a task found."""
         bad = [f"{name} is {value}" for name, value in result.values.items() if not math.isfinite(value)]
         if bad:
             raise HatchelError(f"{bad[0]}, which is not a number to keep")
@@ -149,22 +146,18 @@ class Store:
         return float(found["seconds"]) if (found := published_record(digest)) else None
 
     def write_error(self, task: Task, message: str, trace: str = "") -> None:
-        """Keep why a task failed."""
         folder = self.folder_of(task.digest())
         folder.mkdir(parents=True, exist_ok=True)
         body = {"format": FORMAT, "cell": to_dict(task), "error": message, "traceback": trace}
         write_json(folder / "error.json", body)
 
     def record(self, digest: str) -> dict[str, Any]:
-        """A finished task's record.json."""
         return cast(dict[str, Any], read_json(self.folder_of(digest) / "record.json"))
 
     def error(self, digest: str) -> str:
-        """Why a task failed."""
         return str(read_json(self.folder_of(digest) / "error.json")["error"])
 
     def digests(self) -> list[str]:
-        """Every finished task."""
         found = sorted(path.parent.name for path in (self.folder / "cells").glob("*/record.json"))
         return [digest for digest in found if self.status(digest) == "done"]
 

@@ -47,8 +47,8 @@ class Study:
     paper: str = ""
     """Authors and year, and the table or figure."""
     title: str = "Mean over seeds with a 95 % interval"
-    contrast: str = "method"
-    """The label whose values are held against its first; empty: no table of differences."""
+    contrast: str = ""
+    """The label whose values are held against its first, such as method; empty: no table of differences."""
     trade: tuple[str, str] | None = ("reconstruction", "mig")
     """Two values drawn against each other; the second is the score by which methods are held against each other."""
     tables: Callable[[Frame], list[Table]] = _standard
@@ -170,7 +170,6 @@ class Study:
 
     @property
     def score(self) -> str:
-        """What methods are judged by."""
         return self.trade[1] if self.trade else "mig"
 
     def _tables(self, frame: Frame) -> list[Table]:

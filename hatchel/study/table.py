@@ -79,7 +79,6 @@ class Table:
         return "\n".join([head, f"|{' --- |' * len(self.headings)}", *body])
 
     def latex(self) -> str:
-        """A booktabs tabular."""
         head, *body = [" & ".join(t.translate(LATEX) for t in row) + r" \\" for row in (self.headings, *self.texts())]
         form = "l" * len(self.by) + "r" * (len(self.headings) - len(self.by))
         return "\n".join(

@@ -59,7 +59,6 @@ class Task(Spec, ABC, family="task", home="hatchel.studies"):
         return tuple(run.with_fields(seed=self.seed) for run in self._held(RunSpec))
 
     def sources(self) -> tuple[Source, ...]:
-        """The data that it needs."""
         return (*self._held(Source), *(run.data for run in self.trainings()))
 
     def _held(self, kind: type[S]) -> list[S]:

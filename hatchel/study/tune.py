@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hatchel.core.errors import HatchelError, unknown
 from hatchel.core.estimate import Estimate
 from hatchel.core.files import claimed
+from hatchel.core.plugins import extra
 from hatchel.core.spec import to_dict
 from hatchel.data.source import Source
 from hatchel.methods.resolve import resolve
@@ -21,7 +22,7 @@ from hatchel.study.engines.engine import Engine
 from hatchel.study.grid import metrics
 from hatchel.study.runner import run_tasks
 from hatchel.study.space import Dimension, every_point
-from hatchel.study.statistics import over_seeds
+from hatchel.study.statistics import mean_of
 from hatchel.study.store import Store
 from hatchel.study.table import kind_of, shown
 from hatchel.study.task import Task
@@ -85,7 +86,6 @@ class Tuning:
 
     @property
     def way(self) -> Literal["minimize", "maximize"]:
-        """To lower or to higher values."""
         return self.direction or ("minimize" if Metric.members()[self.base].lower_is_better else "maximize")
 
     @property
@@ -96,7 +96,6 @@ class Tuning:
         return f"{self.method}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
     def run(self, point: Mapping[str, Any]) -> RunSpec:
-        """The run at a point."""
         if "seed" in self.fixed:
             raise HatchelError(f"{self.method}.seed: comes from `seeds`; leave it out")
         return resolve(self.method, self.data, {**self.fixed, **point}, where=self.method)
@@ -145,7 +144,7 @@ class Search:
         found: dict[str, Trial] = {}
         for trial in self._trials(study, "COMPLETE"):
             point = {d.field: d.read(trial.params[d.field]) for d in self.tuning.space}
-            made = Trial(trial.number, point, _over_seeds(trial.user_attrs["values"]))
+            made = Trial(trial.number, point, mean_of(trial.user_attrs["values"]))
             found.setdefault(json.dumps(trial.params, sort_keys=True), made)
         sign = 1 if self.tuning.way == "minimize" else -1
         return sorted(found.values(), key=lambda t: (sign * t.found.value, t.number))
@@ -194,7 +193,7 @@ class Search:
                 study.tell(trial, state=self.optuna.trial.TrialState.FAIL)
                 log(f"{head}: failed: {error}")
                 return str(error)
-            found = _over_seeds(values)
+            found = mean_of(values)
             trial.set_user_attr("values", values)
             study.tell(trial, found.value)
         log(f"{head}: {self.tuning.metric} {shown(found, 4)}, {time.monotonic() - begin:.0f} s")
@@ -225,14 +224,7 @@ def point_text(point: Mapping[str, Any]) -> str:
     return " ".join(f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}" for k, v in point.items())
 
 
-def _over_seeds(values: Sequence[float]) -> Estimate:
-    return over_seeds(values) if len(values) > 1 else Estimate(values[0], n=1)
-
-
 def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError:
-        raise HatchelError('tuning needs Optuna: pip install "hatchel[tune]"') from None
+    optuna = extra("optuna", "tune", "tuning")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna

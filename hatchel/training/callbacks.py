@@ -1,4 +1,4 @@
-"""Callbacks: who is told of a run while it trains, and when it has trained enough."""
+"""Callbacks: who hears of a run while it trains, and when it has trained enough."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Callback:
-    """Told of a run while it trains; any object with some of these methods is one too.
+    """Hears of a run while it trains; any object with some of these methods is one too.
 
     `run` is the model as it is at that moment: encode, decode and measure it, but do not keep it. Of several processes
     only the first tells.
@@ -52,7 +52,7 @@ def checked(callbacks: Sequence[object] | object) -> Sequence[object]:
     return callbacks
 
 
-def tell(callbacks: Sequence[object], hook: str, *arguments: Any) -> None:
+def notify(callbacks: Sequence[object], hook: str, *arguments: Any) -> None:
     """Call a method of all that have it."""
     for callback in callbacks:
         getattr(callback, hook, lambda *_: None)(*arguments)
@@ -75,7 +75,7 @@ class Stop(Spec, ABC, family="stop", home="hatchel.evaluation"):
     """Looks without a gain after which it ends."""
 
     @abstractmethod
-    def refusal(self, spec: RunSpec, data: Dataset) -> str:
+    def problem(self, spec: RunSpec, data: Dataset) -> str:
         """Why it does not fit a run, with a remedy; empty where it does."""
 
     def reads(self, loss: Loss) -> Tensor | None:
@@ -99,7 +99,7 @@ class Plateau(Stop):
     gain: NonNegative = 0.001
     """The share of the best value by which it has to fall."""
 
-    def refusal(self, spec: RunSpec, data: Dataset) -> str:
+    def problem(self, spec: RunSpec, data: Dataset) -> str:
         names = ("loss", *spec.objective)
         return "" if self.of in names else f"stop.of: {self.of!r} is no part of the loss; use one of {', '.join(names)}"
 
@@ -122,14 +122,12 @@ class Watch:
         self._sum: Tensor | float = self._state["sum"]
 
     def add(self, loss: Loss) -> None:
-        """The loss of one step."""
         read = self._stop.reads(loss) if self._stop else None
         if read is not None:
             self._sum = read.detach().double() + self._sum
             self._state["count"] += 1
 
     def due(self, done: int) -> bool:
-        """Whether to look after so many steps."""
         return self._stop is not None and done % self._stop.every == 0
 
     def enough(self, run: TrainedRun) -> bool:

@@ -17,11 +17,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from hatchel.core import __version__
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import Damaged, check_digest, listed, read_json, whole_folder, write_json
 from hatchel.core.spec import from_dict, to_dict
-from hatchel.core.version import __version__
-from hatchel.training.migration import migrated
 from hatchel.training.spec import RunSpec
 
 FORMAT = 1
@@ -40,7 +39,6 @@ class Description:
     """Of the data, so that a run is not continued on other data."""
 
     def write(self, folder: Path) -> None:
-        """As JSON, with versions."""
         write_json(
             folder / "config.json",
             {
@@ -240,3 +238,35 @@ def _fill(optimizer: torch.optim.Optimizer, flat: dict[str, Tensor]) -> None:
         # The moments must lie in memory as their parameter does: the fused kernel walks both with one pointer.
         like = torch.empty_like(parameter) if value.shape == parameter.shape else torch.empty_like(value)
         optimizer.state[parameter][name] = like.copy_(value)
+
+
+def migrated(spec: dict[str, Any]) -> dict[str, Any]:
+    """A stored spec in the fields of this version, with what earlier ones left unsaid.
+
+    0.1 had RecurD's encoder in the literal reading alone, its decoder with a linear layer to the 4x4 map, and pairs of
+    features as they are, named m2, m3, ... for what encoders read, of which those inside a layer counted twice. The
+    encoders of HFVAE had one last layer for means and log-variances.
+    """
+    spec = dict(spec)
+    for name, kind, said in (
+        ("encoder", "recursive", {"reading": "literal"}),
+        ("decoder", "recurd0_decoder", {"first": "linear"}),
+        *(("encoder", f"hfvae_{data}", {"branches": 1}) for data in ("mnist", "dsprites", "celeba")),
+    ):
+        if (spec.get(name) or {}).get("kind") == kind:
+            spec[name] = {**said, **spec[name]}
+    spec["objective"] = {name: _pairs(entry) for name, entry in spec.get("objective", {}).items()}
+    return spec
+
+
+def _pairs(entry: Any) -> Any:
+    term, weight = (entry.get(name) or {} for name in ("term", "weight"))
+    if term.get("kind") != "pairwise_information" or "standardised" in term:
+        return entry
+    modules = [name.replace("m", "routed", 1) for name in term.get("modules", ())]
+    twice = term.get("over", "within") == "within" and weight.get("kind") == "constant"
+    return {
+        **entry,
+        "term": {**term, "modules": modules, "standardised": False},
+        "weight": {**weight, "value": 2 * weight["value"]} if twice else weight,
+    }

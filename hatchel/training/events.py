@@ -42,7 +42,6 @@ class Events:
             ) from None
 
     def close(self) -> None:
-        """Let go of the file."""
         self._file.close()
 
 
@@ -77,7 +76,6 @@ class Windows:
         self._rows = {name: deque[Tensor]([state[name]] if name in state else []) for name in readings}
 
     def add(self, samples: Mapping[str, Samples]) -> None:
-        """The samples of one step."""
         for name in samples.keys() & self._readings.keys():
             columns, rows = self._readings[name].columns, samples[name].source.float()
             kept, batch = self._rows[name], len(rows)
@@ -93,5 +91,4 @@ class Windows:
         return {f"independent/{name}": value for name, value in found.items() if value is not None}
 
     def state(self) -> dict[str, Tensor]:
-        """For a checkpoint."""
         return {name: torch.cat(list(rows)) for name, rows in self._rows.items() if rows}

@@ -24,7 +24,7 @@ from hatchel.core.progress import TrainingBar
 from hatchel.data.dataset import Dataset
 from hatchel.objective.independent import blind_critics
 from hatchel.objective.objective import Loss
-from hatchel.training.callbacks import Watch, tell
+from hatchel.training.callbacks import Watch, notify
 from hatchel.training.checkpoint import (
     Description,
     checkpoints,
@@ -131,9 +131,9 @@ def fit(
     place = {"device": device.type, "threads": torch.get_num_threads(), "processes": distributed.world()}
     if first and resume:
         remove_after(folder, start)
-        _say_what_changed(folder, before.get("place") or place, place)
+        _announce_changes(folder, before.get("place") or place, place)
     events = Events(folder, start) if first else None
-    told = callbacks if first else ()
+    listeners = callbacks if first else ()
     metered = before.get("meter", {})
     meter, watch = _Meter(metered), Watch(spec.stop, metered.get("stop", {}))
     windows = Windows(system.objective.independent, stored_windows(folder, start) if start else {})
@@ -149,7 +149,7 @@ def fit(
     done = start
     try:
         with aside():
-            tell(told, "on_start", view(start), start)
+            notify(listeners, "on_start", view(start), start)
         with TrainingBar(spec.name, start, spec.steps, spec.batch_size, progress and first) as bar, _signals() as stop:
             for step in range(start, spec.steps):
                 loss = step_of(step) if step else _first(step_of)
@@ -175,7 +175,7 @@ def fit(
                         values |= windows.read() | watch.read()
                         events.write(done, values)
                         with aside():
-                            tell(told, "on_step", done, values)
+                            notify(listeners, "on_step", done, values)
                 elif done % 10 == 0:
                     bar.advance_to(done)
                 if first and (done % spec.checkpoint_every == 0 or ends or stop()):
@@ -183,7 +183,7 @@ def fit(
                     more = {"scaler": scaler.state_dict(), "place": place}
                     save(folder, done, system, optimizer, *state, spec.keep_checkpoints, more)
                     with aside():
-                        tell(told, "on_checkpoint", view(done), done)
+                        notify(listeners, "on_checkpoint", view(done), done)
                 if ends:
                     break
                 if stop():
@@ -191,13 +191,13 @@ def fit(
     finally:
         if events is not None:
             events.close()
-        tell(told, "on_end")
+        notify(listeners, "on_end")
     if first and progress and (blind := blind_critics(read_events(folder))):
         print(f"{spec.name}: {'; '.join(blind)}", file=sys.stderr)
     return done
 
 
-def _say_what_changed(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def _announce_changes(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Sums in another order are rounded otherwise."""
     other = [f"{name} {before[name]} before, {now[name]} now" for name in now if before.get(name) != now[name]]
     if other:
@@ -240,9 +240,9 @@ def _stepper(
         update()
         for draw in range(1, spec.critic_updates if loss.samples else 1):
             with torch.autocast(device.type, dtype, enabled=spec.precision != "float32"):
-                lesson = system.objective.critic_loss(loss.samples, spec.seed, step, draw)
+                critics = system.objective.critic_loss(loss.samples, spec.seed, step, draw)
             optimizer.zero_grad(set_to_none=True)  # without a gradient the model's weights stay as they are
-            scaler.scale(lesson).backward()
+            scaler.scale(critics).backward()
             distributed.average_gradients(system.objective.parameters())
             update()
         return loss

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -73,7 +74,6 @@ class TrainedRun:
 
     @property
     def spec(self) -> RunSpec:
-        """What was asked for."""
         return self.description.spec
 
     @property
@@ -93,7 +93,8 @@ class TrainedRun:
                 f"{self.folder}: was trained on items of shape {self.shape}, those of {data.name} have {data.shape}; "
                 "give data of that shape"
             )
-        if data.fingerprint != self.description.fingerprint:
+        alone = dataclasses.replace(data, space=None, codes=None)  # factors may have come since
+        if self.description.fingerprint not in (data.fingerprint, alone.fingerprint):
             print(f"hatchel: {self.folder}: {data.name} is not the data it was trained on", file=sys.stderr)
         return data
 
@@ -230,9 +231,9 @@ def train(
     `data`: a name, a path, a Source, or what `hatchel.data.held.dataset_of` reads: an array, a DataFrame, ...
     `out`: the run's folder, by default runs/NAME-DIGEST. A finished run with the same spec is loaded, not trained again
     (`force` starts over); an unfinished one is continued with `resume`.
-    `callbacks` are told of the run while it trains: see `hatchel.training.callbacks.Callback`.
+    `callbacks` hear of the run while it trains: see `hatchel.training.callbacks.Callback`.
     """
-    told = checked(callbacks)
+    listeners = checked(callbacks)
     held: Dataset | None = None
     if isinstance(data, str | Path | Source):
         spec = spec.with_fields(data=data if isinstance(data, Source) else from_dict(Source, str(data), "data"))
@@ -248,7 +249,7 @@ def train(
         spec = spec.with_fields(precision=chosen)
     folder = Path(out) if out is not None else Path("runs") / f"{spec.name}-{spec.digest()}"
     with processes(choose_device(spec.device)):
-        return _train(spec, loaded, folder, resume, force, progress, told)
+        return _train(spec, loaded, folder, resume, force, progress, listeners)
 
 
 def resume_run(
@@ -297,15 +298,15 @@ def _train(
     # Before anything is written: a spec that does not fit is refused here.
     system = spec.build(data.shape)
     batches = Batches(spec, data, torch.from_numpy(items), system.objective.needs)
-    if refusal := spec.stop.refusal(spec, data) if spec.stop else "":
-        raise HatchelError(refusal)
+    if problem := spec.stop.problem(spec, data) if spec.stop else "":
+        raise HatchelError(problem)
     done = existing_run(folder, description, resume, force)
     distributed.wait()  # or a slow process finds what the first has already written, and refuses it
     if done is not None:
         done._data = data  # pyright: ignore[reportPrivateUsage]
         return done
     trackers = (*spec.track, *([from_dict(Tracker, "tensorboard")] if spec.tensorboard else []))
-    told = [*callbacks, *(tracker.open() for tracker in dict.fromkeys(trackers))]
+    listeners = [*callbacks, *(tracker.open() for tracker in dict.fromkeys(trackers))]
 
     def view(steps: int) -> TrainedRun:
         run = TrainedRun(folder, description, system.model, steps)
@@ -326,7 +327,7 @@ def _train(
             if progress:
                 print(f"{spec.name} on {data.name}: {announcement(spec, data, system.model)}", file=sys.stderr)
         try:
-            return view(fit(system, description, batches, folder, resume and not force, progress, view, told))
+            return view(fit(system, description, batches, folder, resume and not force, progress, view, listeners))
         except Refused:
             if fresh:  # nothing was learnt, and what is left would be in the way of the remedy
                 shutil.rmtree(folder, ignore_errors=True)
@@ -356,13 +357,13 @@ def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -
     if not checkpoints(folder) and not resume:
         return None  # it diverged or was killed before its first checkpoint: there is nothing to go on from, or to lose
     if found.fingerprint != wanted.fingerprint:
-        raise HatchelError(f"{folder}: was trained on other data; choose another folder with --out, or --force")
+        raise HatchelError(f"{folder}: was trained on other data; choose another --out, or --force to start over")
     # The same data may have moved: what they are is compared above.
     same: Callable[[RunSpec], str] = lambda s: s.with_fields(steps=1, data=Memory()).digest()  # noqa: E731
     if same(found.spec) != same(wanted.spec):
         raise HatchelError(
-            f"{folder}: holds a run with another configuration; choose another --out, or --force "
-            f"(to train that run further: hatchel train {folder} --resume steps=...)"
+            f"{folder}: holds a run with another configuration; choose another --out, or --force to start over "
+            f"(in Python out=..., force=True; to train that run further: hatchel train {folder} --resume steps=...)"
         )
     steps = int(checkpoints(folder)[0].name.removeprefix("step-")) if checkpoints(folder) else 0
     sound = bool(steps) and intact(checkpoints(folder)[0])
@@ -377,6 +378,6 @@ def existing_run(folder: Path, wanted: Description, resume: bool, force: bool) -
     if not resume:
         raise HatchelError(
             f"{folder}: holds an unfinished run ({steps} of {wanted.spec.steps} steps); "
-            "add --resume to go on, or --force to start over"
+            "add --resume to go on, or --force to start over (in Python resume=True, force=True)"
         )
     return None

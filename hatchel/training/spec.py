@@ -6,7 +6,7 @@ import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from annotated_types import Ge, Le
@@ -91,6 +91,8 @@ class StepDecay(Schedule, kind="step"):
 class Adam(Spec):
     """The optimiser (Kingma & Ba 2015); with weight decay it is AdamW (Loshchilov & Hutter 2019)."""
 
+    field: ClassVar[str] = "optimizer"
+    """Of a run, that it is in."""
     lr: Positive = 5e-4
     """Step size."""
     beta1: Share = 0.9
@@ -108,30 +110,21 @@ class Adam(Spec):
 
     @classmethod
     def coerce(cls, value: Any) -> Any:
-        raise HatchelError(f"Adam is the only one, not {value!r}; AdamW is optimizer.weight_decay=0.01")
+        raise HatchelError(f"Adam is the only one, not {value!r}; AdamW is {cls.field}.weight_decay=0.01")
 
 
-class CriticAdam(Spec):
+class CriticAdam(Adam):
     """Adam for critics, with the betas of FactorVAE's discriminator (Kim & Mnih 2018, appendix A)."""
 
-    lr: Positive | None = None
+    field: ClassVar[str] = "critic_optimizer"
+    lr: Positive | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
     """Step size; left out: the model's. A critic slower than the model does not see what it is to penalise."""
     beta1: Share = 0.5
     """Decay of the mean of the gradient."""
     beta2: Share = 0.9
     """Decay of the mean of its square."""
-    eps: Positive = 1e-8
-    """Keeps the division finite."""
-    weight_decay: NonNegative = added(default=0.0)
-    """Of AdamW: each step, every weight also loses this times the step size of itself."""
-    clip: Positive | None = added(default=None)
-    """Largest norm of the gradient of all weights together; a longer one is shortened to it."""
     schedule: Schedule | None = added(default=None)
     """constant, warmup, cosine or step; left out: the model's."""
-
-    @classmethod
-    def coerce(cls, value: Any) -> Any:
-        raise HatchelError(f"Adam is the only one, not {value!r}; AdamW is critic_optimizer.weight_decay=0.01")
 
 
 class RunSpec(Spec):

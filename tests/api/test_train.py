@@ -88,6 +88,11 @@ def test_a_run_on_an_array_is_loaded_with_the_array(tmp_path: Path, capsys: pyte
     loaded = hatchel.load(tmp_path, data=(x, y))
     assert capsys.readouterr().err == ""
     assert float(loaded.evaluate(["mig"], bootstrap=0)["mig"]) == float(made.evaluate(["mig"], bootstrap=0)["mig"])
+    unlabelled = hatchel.train("vae", data=x, out=tmp_path / "x", latent={"dim": 2}, **FEW)
+    assert unlabelled.spec.latent.dim == 2
+    capsys.readouterr()
+    assert hatchel.load(tmp_path / "x", data=(x, y)).data.space is not None  # the same rows, and what is known of them
+    assert capsys.readouterr().err == ""
     # The same rows in the same order are scaled as in training, whatever else is beside them.
     more = hatchel.Run.load(tmp_path, data=np.concatenate([x, x * 100]))
     assert "array is not the data it was trained on" in capsys.readouterr().err
@@ -101,6 +106,7 @@ def test_a_run_shows_itself(tmp_path: Path) -> None:
     assert "run.evaluate()" in run._repr_html_()
     found = run.evaluate("mig,gaussian_tc", items=64, bootstrap=0)
     card = run._repr_html_()
+    assert repr(run) == f"<Run vae: 4 steps, 10 latents, {tmp_path}>"
     assert f"mig <b>{float(found['mig']):.3f}</b>" in card
     assert "data:image/png;base64," in card
 
@@ -114,6 +120,7 @@ def test_a_run_shows_itself(tmp_path: Path) -> None:
     )
     moved = run.traverse(3)
     assert moved.values.shape == (3, 11, 64, 64, 1)
+    assert repr(moved).startswith("<Picture of (3, 11, 64, 64, 1): ")
     assert moved._repr_png_().startswith(b"\x89PNG")
     assert moved.save(tmp_path / "t.svg").read_text().startswith("<?xml")
     codes, images = run.sample(5)

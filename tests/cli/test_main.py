@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -19,15 +20,22 @@ from hatchel.__main__ import main as start
 from hatchel.cli.listing import FAMILIES
 from hatchel.cli.main import app
 from hatchel.cli.options import kinds
+from hatchel.core import __version__
 from hatchel.core.errors import HatchelError
 from hatchel.core.files import read_json
-from hatchel.core.version import __version__
 from hatchel.data.source import Source
 from hatchel.methods.method import Method
 from hatchel.training.callbacks import Tracker
 from hatchel.training.run import TrainedRun
 
 SMALL = ["data=xy_squares", "batch_size=16", "steps=4", "log_every=2"]
+
+
+def parsed(*arguments: str) -> Any:
+    """What --json prints: one document on stdout, whatever is said on stderr."""
+    result = CliRunner().invoke(app, [*arguments, "--json"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
 
 
 def hatchel(*arguments: str) -> str:
@@ -45,8 +53,7 @@ def test_train_evaluate_and_resume(tmp_path: Path) -> None:
     assert run.spec.latent.dim == 3
     hatchel("train", out, "steps=6", "--resume", "--quiet")
     assert TrainedRun.load(out).steps == 6
-    text = hatchel("evaluate", out, "--metrics", "mig,active_units", "--json")
-    scores = json.loads(text)
+    scores = parsed("evaluate", out, "--metrics", "mig,active_units")
     assert set(scores) == {"version", "settings", "mean", "sample"}
     assert 0 <= scores["mean"]["scores"]["mig"]["value"] <= 1
     assert read_json(tmp_path / "run" / "evaluation.json") == scores
@@ -55,7 +62,7 @@ def test_train_evaluate_and_resume(tmp_path: Path) -> None:
 def test_layers_are_scored(tmp_path: Path) -> None:
     out = str(tmp_path / "run")
     hatchel("train", "vae", *SMALL, "--out", out, "--quiet")
-    scores = json.loads(hatchel("evaluate", out, "--metrics", "mig", "--layers", "--json"))
+    scores = parsed("evaluate", out, "--metrics", "mig", "--layers")
     assert any(name.startswith("layer conv") for name in scores)
 
 
@@ -73,7 +80,7 @@ def test_show_prints_formula_and_a_file_that_trains(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_list(family: str) -> None:
-    rows = json.loads(hatchel("list", family, "--json"))
+    rows = parsed("list", family)
     assert rows
     assert all(row["name"] and row["what"] for row in rows)
     assert rows[0]["name"] in hatchel("list", family)
@@ -92,6 +99,11 @@ def test_list(family: str) -> None:
         (["list", "methds"], r"unknown family 'methds'\. Did you mean 'methods'"),
         (["list", "presets"], r"presets are called methods: hatchel list methods"),
         (["evaluate", "."], r"is not a run"),
+        (["train", "runs/none", "--resume"], r"runs/none: is not a run \(it has no config\.json\)"),
+        (["evaluate"], r"^Missing argument 'RUN'\. See: .* evaluate --help$"),
+        (["study", "show", "--jsn"], r"^No such option: --jsn .* See: .* study show --help$"),
+        (["train", "vae", "--epochs", "many"], r"^Invalid value for '--epochs': .* See: .* train --help$"),
+        (["trian"], r"^No such command 'trian'. Did you mean 'train'\? See: .*--help$"),
         (["evaluate", ".", "--plugin", "x.py"], r"there is no such file"),
     ],
 )
@@ -211,14 +223,14 @@ def test_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_json_of_what_prints_numbers() -> None:
-    shown = json.loads(hatchel("show", "beta_vae", "beta=3", "data=xy_squares", "--json"))
+    shown = parsed("show", "beta_vae", "beta=3", "data=xy_squares")
     assert shown["formula"] == "-log p(x|z) + 3*KL(q(z|x)||p(z))"
     text = hatchel("show", "beta_vae", "beta=3", "data=xy_squares")
     assert f"{sum(shown['parameters'].values()) / 1e6:.3f} M" in text
     assert shown["spec"] == yaml.safe_load(text)
-    squares = json.loads(hatchel("data", "show", "xy_squares", "size=16", "--json"))
+    squares = parsed("data", "show", "xy_squares", "size=16")
     assert (squares["items"], squares["shape"], squares["factors"][0]["size"]) == (64, [1, 16, 16], 8)
-    verified = json.loads(hatchel("data", "verify", "xy_squares", "size=16", "--json"))
+    verified = parsed("data", "verify", "xy_squares", "size=16")
     assert (verified["items"], verified["fingerprint"]) == (64, squares["fingerprint"])
 
 
@@ -255,8 +267,8 @@ def test_show_says_what_it_assumed(tmp_path: Path) -> None:
 def test_epochs_are_passes_over_the_training_items(tmp_path: Path) -> None:
     out = str(tmp_path / "run")  # 64 items, of which 48 are trained on: 3 batches of 16 a pass
     words = ["train", "vae", "data=xy_squares", "batch_size=16", "test_share=0.25", "optimizer.schedule=cosine",
-             "--epochs", "2", "--json", "--quiet", "--out", out]  # fmt: skip
-    found = json.loads(CliRunner().invoke(app, words).stdout)  # what it says of collapse goes to stderr
+             "--epochs", "2", "--out", out]  # fmt: skip
+    found = parsed(*words)  # not quiet: the progress and what is said of a collapse are on stderr
     run = TrainedRun.load(out)
     assert (found["steps"], found["last"]["step"], found["digest"]) == (6, 6, run.spec.digest())
     assert run.spec.optimizer.schedule.steps == 6

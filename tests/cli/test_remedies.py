@@ -38,7 +38,11 @@ ARRAY = "train vae data=TMP/images.npy batch_size=4"
 TYPED = {
     # A line, what its error says, and the line that follows from it; after a `+`, only what is added.
     "a batch of one": (f"train beta_tcvae {SQUARES} batch_size=1", "set batch_size=64", "+ batch_size=64"),
-    "a batch beyond the data": (f"{VAE} batch_size=999", "the 64 items to train on; lower it", "+ batch_size=64"),
+    "a batch beyond the data": (
+        f"{VAE} batch_size=999",
+        "the 64 items to train on; set batch_size=64",
+        "+ batch_size=64",
+    ),
     "few items for a covariance": (
         f"train beta_tcvae {SQUARES} by=gaussian batch_size=4",
         "set batch_size=8 or more",

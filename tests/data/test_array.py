@@ -82,6 +82,7 @@ def test_which_array_can_be_chosen(tmp_path: Path) -> None:
         (np.full((3, 4, 4), np.nan), "NaN or infinite"),
         (np.full((3, 4, 4), 2.0), "values from 2 to 2; scale them"),
         (np.full((3, 4, 4), 300), "from 0 to 255"),
+        (np.zeros((9, 8, 3)), r"one image is x\[None\], 9 grey images of 8x3 are x\[..., None\]"),
         (np.zeros((3, 6, 6, 7)), r"channels second or last\? Set data.channels=first"),
         (np.zeros((3, 4, 4, 3, 2)), r"has the shape \(3, 4, 4, 3, 2\)"),
         (np.zeros((0, 4, 4)), r"has the shape \(0, 4, 4\)"),

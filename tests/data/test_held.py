@@ -1,7 +1,8 @@
-"""What a program holds: every kind of object gives the same items; what cannot be told is asked."""
+"""What a program holds: every kind of object gives the same items; what cannot be known is asked."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 from scipy import sparse
-from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset
+from torch.utils.data import DataLoader, IterableDataset, SubsetRandomSampler, TensorDataset
 
 from hatchel.core.errors import HatchelError
 from hatchel.data import array, from_array, from_frame, held
@@ -172,9 +173,27 @@ def test_factors_in_a_frame_keep_their_names_and_values() -> None:
         dataset_of((BYTES, known))
 
 
-def test_a_sparse_matrix_is_rows() -> None:
+def test_rows_in_other_forms() -> None:
     rows = sparse.random(20, 4, density=0.5, format="csr", random_state=0)
-    np.testing.assert_array_equal(dataset_of(rows).items(range(20)), from_array(rows.toarray()).items(range(20)))
+    dense = rows.toarray()
+    for data in (rows, dense.tolist(), [tuple(row) for row in dense.tolist()], list(dense)):
+        np.testing.assert_array_equal(dataset_of(data).items(range(20)), from_array(dense).items(range(20)))
+    np.testing.assert_array_equal(dataset_of(BYTES.tolist()).images(range(12)), BYTES)
+    column = pd.Series(dense[:, 0], name="age")
+    assert [c.name for c in dataset_of(column).columns] == ["age"]
+    np.testing.assert_allclose(dataset_of(column).items(range(20)), from_array(dense[:, :1]).items(range(20)))
+
+
+class Stream(IterableDataset[torch.Tensor]):
+    """Items that come one after the other, nobody knows how many."""
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        return iter(torch.from_numpy(FIRST))
+
+
+def test_a_stream_is_read_once_by_itself_or_in_batches() -> None:
+    for data in (Stream(), DataLoader(Stream(), batch_size=5), iter(BYTES)):
+        np.testing.assert_array_equal(dataset_of(data).images(range(12)), BYTES)
 
 
 @pytest.mark.parametrize(
@@ -191,6 +210,7 @@ def test_a_sparse_matrix_is_rows() -> None:
         ),
         (3.5, "cannot train on a float; give an array"),
         ([], "data: has no items"),
+        ([[1.0, 2.0], [3.0]], r"rows have different lengths; give an array \(n, K\)"),
         ((BYTES, LABELS[:5]), r"factors has the shape \(5,\); factors are \(12,\) or \(12, K\)"),
         ((BYTES, ["a"] * 12), r"whole numbers from 0; number the values of one with np\.unique"),
         ([{"other": 1}], "an item has other, and no `image`"),

@@ -61,8 +61,10 @@ def test_what_is_packed_scores_as_the_run_does(run: TrainedRun, here: Path) -> N
     np.testing.assert_allclose(copy.reconstruct(images), run.reconstruct(images), atol=5e-3)
     names = ["mig", "sap", "modularity", "active_units", "gaussian_tc"]
     ours, theirs = (evaluate(r, names, bootstrap=0, store=False)["mean"] for r in (copy, run))
+    # Of 64 items one across the edge of a bin moves MIG by up to log(64) / 64 / log(8) = 0.03, modularity the like.
     for name in names:
-        assert float(ours[name]) == pytest.approx(float(theirs[name]), abs=1e-2), name
+        close = 0.04 if name in ("mig", "modularity") else 0.01
+        assert float(ours[name]) == pytest.approx(float(theirs[name]), abs=close), name
 
 
 def test_its_codes_come_with_it(run: TrainedRun, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,12 +56,10 @@ def test_kl() -> None:
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_conditional_total_correlation(block: tuple[int, ...]) -> None:
-    """-1/2 log|C|, and the mean of log q(z_S|x) - sum log q(z_s|x) over many draws."""
+    """The mean of log q(z_S|x) - sum log q(z_s|x) over many draws is -1/2 log|C| (Split Encoder, Eq. 6)."""
     q = posterior()
-    closed = q.conditional_total_correlation(block)
-    size = len(block)
-    noise = (1 - R) * torch.eye(size).double() + R
-    assert closed == pytest.approx(-0.5 * float(torch.logdet(noise)), abs=1e-12)
+    noise = (1 - R) * torch.eye(len(block)).double() + R
+    closed = -0.5 * float(torch.logdet(noise))
     many = CorrelatedGaussian(q.mean[:1].expand(40_000, -1), q.log_variance[:1].expand(40_000, -1), R)
     z = many.rsample(torch.Generator().manual_seed(2))
     ratio = many.log_prob(z, block) - sum(many.log_prob(z, (s,)) for s in block)
@@ -92,7 +90,6 @@ def test_without_correlation_it_is_the_diagonal_latent() -> None:
     torch.testing.assert_close(p.kl(q, q.mean), StandardNormal(q.layout).kl(diagonal, q.mean))
     z = torch.zeros(BATCH, DIM).double()
     torch.testing.assert_close(q.cross_log_prob(z, BLOCKS), diagonal.cross_log_prob(z, BLOCKS))
-    assert q.conditional_total_correlation((0, 1)) == 0
 
 
 def test_perfect_correlation_has_no_density() -> None:

@@ -67,6 +67,9 @@ def test_the_last_change_of_a_name_wins() -> None:
     [
         ("factorvae", {}, r"^here: unknown method 'factorvae'\. Did you mean 'factor_vae'"),
         ("beta_vae", {"betta": 1}, r"^here: unknown field 'betta'\. Did you mean 'beta'"),
+        ("vae", {"latent_dim": 3}, r"Did you mean 'latent\.dim'\? \(In Python: latent__dim=\.\.\.\) Known"),
+        ("vae", {"learning_rate": 3}, r"Did you mean 'optimizer\.lr' or 'critic_optimizer\.lr'\?"),
+        ("vae", {"epochs": 3}, r"Did you mean '--epochs 20'\? Known"),
         ("beta_vae", {"beta": -1}, r"^here\.beta: input should be greater than or equal to 0, got -1"),
         ("vae", {"steps": 3, "latent.dmi": 4}, r"^here\.latent: unknown field of Diagonal 'dmi'"),
         ("info_vae", {"l": 0.5}, r"^here: a, l: the weights .* must not be negative"),

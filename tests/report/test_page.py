@@ -40,6 +40,7 @@ SECTIONS = ("summary", "factors", "chart", "mutual-information", "r2", "importan
             "prior-samples", "configuration", "run")  # fmt: skip
 
 
+IMAGES = SimpleNamespace(columns=())
 FLAT = Curve(np.zeros(1), np.zeros(1), np.zeros(1))
 
 
@@ -143,16 +144,25 @@ def test_what_a_person_wants_first_comes_first(html: str) -> None:
 def test_what_was_learned_in_a_sentence(shares: list[list[float]], r2: dict[str, float], said: str) -> None:
     dims = Dimensions(np.ones(3), np.zeros(3), np.ones(3), np.array(shares), ("x", "y", "v"))
     fits = [Fit(name, 2, "z2", Score(name, value), FLAT) for name, value in r2.items()]
-    assert learned(SimpleNamespace(dimensions=dims, fits=fits)) == said  # type: ignore[arg-type]
-    still = dataclasses.replace(dims, information=np.zeros(3))  # what no active dimension carries is not learned
-    assert learned(SimpleNamespace(dimensions=still, fits=fits)).startswith("None of the 3")  # type: ignore[arg-type]
+    found: Any = SimpleNamespace(dimensions=dims, fits=fits, run=IMAGES)
+    assert learned(found) == said
+    found.dimensions = dataclasses.replace(dims, information=np.zeros(3))
+    assert learned(found) == "Nothing was learned: none of the 3 dimensions says anything about the input."
+
+
+def test_the_sentence_on_a_single_factor() -> None:
+    dims = Dimensions(np.ones(2), np.zeros(2), np.ones(2), np.array([[0.9], [0.1]]), ("city",))
+    found: Any = SimpleNamespace(dimensions=dims, fits=[], run=IMAGES)
+    assert learned(found) == "The factor city (z0) is in one dimension of its own."
+    found.dimensions = dataclasses.replace(dims, shares=np.array([[0.9], [0.8]]))
+    assert learned(found) == "The factor city is in no one dimension."
 
 
 def test_the_sentence_says_why_a_line_does_not_fit() -> None:
     shares = np.array([[0.9, 0, 0], [0, 0.6, 0], [0, 0.1, 0.3]])
     dims = Dimensions(np.ones(3), np.zeros(3), np.ones(3), shares, ("x", "y", "v"))
     fit = Fit("v", 2, "z2", Score("v", 0.01), FLAT, turned_by="x", within=0.9)
-    assert learned(SimpleNamespace(dimensions=dims, fits=[fit])) == (  # type: ignore[arg-type]
+    assert learned(SimpleNamespace(dimensions=dims, fits=[fit], run=IMAGES)) == (  # type: ignore[arg-type]
         "2 of 3 factors are in one dimension each: x (z0) and y (z1); v is not. "
         "z2 follows v in a direction that depends on x: R² 0.90 at each value of that, 0.01 over all."
     )
@@ -193,6 +203,11 @@ def test_of_a_table_the_sentence_names_the_columns_that_each_dimension_moves() -
     # As high as the column varies in the table, 50 +- 2 * 10, however little a dimension moves it.
     assert [axes.get_ylim() for axes in figure.axes] == [(30, 70), (-0.05, 1.05), (-0.05, 1.05)] * 2
     assert [text.get_text() for axes in figure.axes for text in axes.texts] == ["red", "blue"]
+    known = dataclasses.replace(dims, shares=np.array([[0.9, 0], [0, 0.1], [0, 0]]), factors=("age", "job"))
+    assert learned(SimpleNamespace(**{**vars(found), "dimensions": known})) == (  # type: ignore[arg-type]
+        "1 of 2 factors is in one dimension of its own: age (z0); job is not. "
+        "2 of 3 dimensions say something about the input: z0 moves size; z1 moves colour."
+    )
     one = dataclasses.replace(dims, information=np.array([1.0, 0, 0]))
     found = SimpleNamespace(dimensions=one, probe=probe, run=run, fits=[])
     assert learned(found) == "1 of 3 dimensions says something about the input: z0 moves size."

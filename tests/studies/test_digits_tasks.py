@@ -82,6 +82,22 @@ def test_a_decoder_that_ignores_style_keeps_every_class(monkeypatch):
     assert np.array(record.details["strips"]["z0"]).shape[:2] == (K, STOPS)
 
 
+def test_pictures_of_style_go_from_minus_to_plus_three_with_the_others_at_0(monkeypatch):
+    seen = []
+
+    class Watched(Model):
+        def decode(self, codes) -> np.ndarray:
+            seen.append(codes.copy())
+            return super().decode(codes)
+
+    found(monkeypatch, Watched(turns=False), {"0": 1.0, "1": 0.3, "2": 0.01})
+    zero, one = (codes for codes in seen if len(codes) == 30 * STOPS and np.abs(codes[:, :3]).max() == 3)
+    for codes, moved in ((zero, 0), (one, 1)):
+        assert codes[:STOPS, moved] == pytest.approx(np.linspace(-3, 3, STOPS))
+        assert not np.delete(codes[:, :3], moved, axis=1).any()
+        assert codes[:, 3:].max(axis=1) == pytest.approx(0.8)  # the class as it was read
+
+
 def test_classes_are_decoded_with_drawn_styles_and_named(monkeypatch):
     plain = found(monkeypatch, Model(turns=False), dict.fromkeys("012", 1.0))
     assert (plain.values["named_alike"], plain.values["distinct"]) == (1.0, 3.0)

@@ -85,9 +85,8 @@ def test_curves_are_the_mean_over_seeds():
 
 
 def test_heat_leaves_out_what_is_missing():
-    axes = figures.heat([[0.1, None], [0.7, 1.0]], ["z0", "z1"], ["x", "y"], "title").axes[0]
+    axes = figures.heat([[0.1, None], [0.7, 1.0]], ["z0", "z1"], ["x", "y"]).axes[0]
     assert [t.get_text() for t in axes.texts] == ["0.10", "0.70", "1.00"]
-    assert axes.get_title(loc="left") == "title"
 
 
 def test_grid_of_hides_empty_panels():

@@ -111,7 +111,7 @@ def test_only_what_was_measured_is_tabulated(tmp_path: Path) -> None:
         ("name: mine\ndata: xy_squares\nmethods:\n", r"mine.yaml: methods: the grid is empty"),
         (
             "name: mine\ndata: ./nowhere\nmethods: vae\n",
-            r"mine.yaml: data\[0\]: unknown dataset './nowhere'",
+            r"mine.yaml: data\[0\].data: there is no file or folder ./nowhere \(seen from .*\); correct the path",
         ),
         ("name: mine\ndata: 5\nmethods: vae\n", r"mine.yaml: data\[0\]: expected a dataset, got 5"),
         ("name: split-encoder\ndata: xy_squares\nmethods: vae\n", r"'split-encoder' is a study of Hatchel's"),

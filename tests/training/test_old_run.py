@@ -13,7 +13,7 @@ import pytest
 
 from hatchel.core.spec import from_dict, to_dict
 from hatchel.objective.weights import IncrementalPI
-from hatchel.training.migration import migrated
+from hatchel.training.checkpoint import migrated
 from hatchel.training.run import TrainedRun, resume_run
 from hatchel.training.spec import RunSpec
 

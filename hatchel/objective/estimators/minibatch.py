@@ -7,6 +7,7 @@ the posteriors hardly overlap: the sum is then its own term, and E log q(z) is o
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 
 import torch
@@ -40,11 +41,25 @@ class Minibatch(Density, ABC):
         first = rank() * own
 
         def log_weights(top: int, bottom: int, left: int, right: int) -> Tensor:
-            i = torch.arange(first + top, first + bottom, device=t.z.device)[:, None]
-            j = torch.arange(left, right, device=t.z.device)[None, :]
-            return self.weights(i, j, batch, t.batch.n_data).to(t.z.dtype).log()
+            tile = (first + top, first + bottom), (left, right)
+            return _log_weights(self, *tile, batch, t.batch.n_data, t.z.dtype, t.z.device)
 
         return log_mixture(q, t.z, blocks, log_weights)
+
+
+@functools.lru_cache(maxsize=1)  # a batch in one tile asks for the same at each step
+@torch.inference_mode(mode=False)
+def _log_weights(
+    by: Minibatch,
+    rows: tuple[int, int],
+    columns: tuple[int, int],
+    batch: int,
+    n_data: int,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> Tensor:
+    i, j = (torch.arange(*span, device=device) for span in (rows, columns))
+    return by.weights(i[:, None], j[None, :], batch, n_data).to(dtype).log()
 
 
 class MWS(Minibatch):

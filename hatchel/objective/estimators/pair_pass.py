@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from hatchel.core.distributed import world
+from hatchel.nets.layers import transformed
 
 ROWS = 1280
 """So many rows of 128 hidden units at once, 10 pairs at a batch of 64: half a megabyte for each layer."""
@@ -21,8 +22,8 @@ _mask = torch.ops.aten.threshold_backward.grad_input  # pyright: ignore[reportUn
 
 def pays(rows: Tensor) -> bool:
     """Whether the pass is for these rows: one process, a CPU, no half precision, a gradient, no transform of torch."""
-    transformed = torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(rows)  # pyright: ignore
-    plain = rows.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled("cpu") and not transformed
+    plain = rows.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled("cpu")
+    plain = plain and not torch.compiler.is_compiling() and not transformed(rows)
     return plain and rows.device.type == "cpu" and rows.requires_grad and torch.is_grad_enabled() and world() == 1
 
 

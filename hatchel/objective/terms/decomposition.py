@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch
 from torch import Tensor
 
 from hatchel.core.spec import Count
@@ -120,8 +119,10 @@ class DimensionKL(Term, kind="dimension_kl"):
         return layout.singles
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        parts = [evaluator.log_q(self.by, s) - t.p.log_prob(t.z, s) for s in t.q.layout.singles]
-        return torch.stack(parts).sum(0)
+        layout = t.q.layout
+        parts = (layout.whole,) if t.p.factorised else layout.singles
+        log_p = [t.p.log_prob(t.z, part) for part in parts]
+        return evaluator.log_product(self.by, layout.singles) - sum(log_p)
 
 
 class AggregateKL(Term, kind="aggregate_kl"):

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from hatchel.core.spec import Count
 from hatchel.latents.layout import Block, Layout
+from hatchel.latents.posterior import picked
 from hatchel.objective.evaluator import Evaluator
 from hatchel.objective.term import Term
 from hatchel.objective.trace import Trace
@@ -66,7 +67,7 @@ class RealKL(Term, kind="real_kl"):
 def _kl(t: Trace, block: Block) -> Tensor:
     closed = t.p.kl(t.q, t.z)
     if closed is not None:
-        return closed.sum(1) if block == t.q.layout.whole else closed[:, list(block)].sum(1)
+        return picked(closed, block).sum(1)
     return t.q.log_prob(t.z, block) - t.p.log_prob(t.z, block)
 
 
@@ -104,4 +105,4 @@ class ClosedKL(Term, kind="closed_kl"):
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
         by_site = t.p.kl(t.q, t.z)
         assert by_site is not None
-        return by_site[:, list(t.q.layout.coordinates[self.opened(t.batch.step) :])].sum(1)
+        return picked(by_site, t.q.layout.coordinates[self.opened(t.batch.step) :]).sum(1)

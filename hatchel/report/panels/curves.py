@@ -23,7 +23,7 @@ from hatchel.objective.independent import blind_critics
 from hatchel.report.dimensions import Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.panels.panel import Drawing, panel
-from hatchel.report.style import ACCENT, INK, LEGEND, OTHERS, SMALL, bare, small_multiples, step_axis, title
+from hatchel.report.style import ACCENT, INK, LEGEND, OTHERS, SMALL, over_steps, title
 from hatchel.training.checkpoint import checkpoints
 from hatchel.training.events import read_events
 from hatchel.training.model import System
@@ -66,17 +66,16 @@ def _curve(events: Sequence[Mapping[str, Any]], name: str) -> tuple[Float, Float
 def losses_figure(events: Sequence[Mapping[str, Any]], symbols: Mapping[str, str]) -> Figure:
     """The loss and every term over the steps, a panel each; `symbols` says what a term's name stands for."""
     drawn = curves(events)
-    figure, panels = small_multiples(len(drawn), 2, 1.3, margin=0.25)
+    figure, panels = over_steps(len(drawn), 1.3, margin=0.25)
     for axes, (name, (steps, values)) in zip(panels, drawn.items(), strict=True):
-        bare(axes, grid="y")
-        axes.plot(steps, values, color=INK if name == "loss" else ACCENT, linewidth=1.3)
+        alone = "o" if len(steps) == 1 else None  # a line needs two points
+        axes.plot(
+            steps, values, color=INK if name == "loss" else ACCENT, linewidth=1.3, marker=alone, clip_on=not alone
+        )
         axes.set_xlim(0, steps[-1])
-        step_axis(axes)
         settled_range(axes, values[steps >= SETTLED * steps[-1]])
         text = textwrap.shorten(f"{name} = {symbols[name]}" if name in symbols else name, LETTERS, placeholder=" …")
         title(axes, text, SMALL)
-    for axes in panels[-2:]:
-        axes.set_xlabel("steps")
     return figure
 
 
@@ -113,16 +112,12 @@ def readings(events: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, tuple[F
 
 def critics_figure(drawn: Mapping[str, Mapping[str, tuple[Float, Float]]]) -> Figure:
     """A panel a critic with its reading and the independent one."""
-    figure, panels = small_multiples(len(drawn), 2, 1.3, margin=0.25)
+    figure, panels = over_steps(len(drawn), 1.3, margin=0.25)
     for axes, (name, lines) in zip(panels, drawn.items(), strict=True):
-        bare(axes, grid="y")
         for (label, (steps, values)), colour in zip(lines.items(), (ACCENT, INK), strict=True):
             axes.plot(steps, values, color=colour, linewidth=1.3, label=label)
-        step_axis(axes)
         axes.legend(loc="best", **LEGEND)
         title(axes, name, SMALL)
-    for axes in panels[-2:]:
-        axes.set_xlabel("steps")
     return figure
 
 
@@ -208,7 +203,7 @@ def _shares(found: Findings, codes: NDArray[np.float32], items: NDArray[np.int64
 def diffusion_figure(dimensions: Dimensions, shares: Shares, terms: Mapping[str, tuple[Float, Float]]) -> Figure:
     """A panel a factor, a line a dimension; then the terms."""
     varying = [k for k in range(len(dimensions.factors)) if not np.isnan(shares.values[-1, :, k]).all()]
-    figure, panels = small_multiples(len(varying) + bool(terms), 2, 1.5)
+    figure, panels = over_steps(len(varying) + bool(terms), 1.5, margin=0.2)
     legend = dict(LEGEND) | {"fontsize": SMALL - 1, "handlelength": 1.0}
     for axes, k in zip(panels, varying, strict=False):
         order = np.argsort(-shares.values[-1, :, k], kind="stable").tolist()
@@ -225,9 +220,4 @@ def diffusion_figure(dimensions: Dimensions, shares: Shares, terms: Mapping[str,
             panels[-1].plot(steps, values, color=colour, linewidth=1.2, label=name)
         panels[-1].legend(loc="best", **legend)
         title(panels[-1], "terms of the loss, nats", SMALL)
-    for axes in panels:
-        bare(axes, grid="y")
-        step_axis(axes)
-    for axes in panels[-2:]:
-        axes.set_xlabel("steps")
     return figure

@@ -44,8 +44,7 @@ def factor_fits(fits: Sequence[Fit]) -> Figure:
         bare(axes, grid="y")
         draw_curve(axes, fit.curve, fit.curve.at)
         title(axes, f"R² {fit.score.value:.2f}")
-        axes.set_ylabel(fit.name)
-        axes.set_xlabel(fit.factor)
+        axes.set(xlabel=fit.factor, ylabel=fit.name)
         axes.xaxis.set_major_locator(MaxNLocator(3))
         axes.yaxis.set_major_locator(MaxNLocator(4))
     return figure
@@ -163,8 +162,7 @@ def factor_figure(
             if len(view) == 2:
                 means = plane(code, values[:, view[0]], values[:, view[1]], (factors[1].size, factors[0].size))
                 bare(axes).imshow(means, cmap=SCALE, vmin=ends[0], vmax=ends[1], interpolation="none", aspect="equal")
-                axes.set_xticks([])
-                axes.set_yticks([])
+                axes.set(xticks=[], yticks=[])
             else:
                 _line(axes, factors[0], curve(code, values[:, view[0]]), ends)
                 if r < len(rows) - 1:

@@ -85,8 +85,7 @@ def levels_figure(levels: list[Level]) -> Figure:
         axes.plot(places, level.per_dimension[: len(places)], "o-", color=colour, markersize=3, linewidth=1.2,
                   label=f"level {i}")  # fmt: skip
     axes.legend(loc="upper right", **LEGEND)
-    axes.set_xlabel("dimensions, by information at level 0")
-    axes.set_ylabel("I(x; z_d)")
+    axes.set(xlabel="dimensions, by information at level 0", ylabel="I(x; z_d)")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
 

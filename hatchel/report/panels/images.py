@@ -81,10 +81,6 @@ def traversals(found: Findings) -> Drawing | None:
             caption += f" Not shown: {hidden} that say{'s' * (hidden == 1)} less."
         return Drawing({"traversals": columns.traversals(found, rows)[0]}, caption)
     images, counts = traversed(found.run, found, rows)
-    strips = [
-        strip(found.dimensions, d, pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]])))
-        for row, d in enumerate(found.dimensions.order[: len(images)].tolist())
-    ]
     low, high = (f"{100 * q:g} %" for q in RANGE)
     caption = (
         "Each row moves one dimension and keeps the others at the code of a typical item, the most informative "
@@ -94,12 +90,30 @@ def traversals(found: Findings) -> Drawing | None:
     if hidden := len(found.dimensions.order) - len(images):
         caption += f" Not shown: {hidden} that say{'s' * (hidden == 1)} less."
     figure = rows_figure(images, traversal_labels(found.dimensions, len(images)), counts)
-    return Drawing({"traversals": figure}, caption, Markup("\n").join(strips))
+    return Drawing({"traversals": figure}, caption, strips(found.dimensions, images, counts))
+
+
+def strips(dimensions: Dimensions, images: Images, counts: list[int]) -> Markup:
+    """The rows of a traversal (R, n, H, W, C), of which so many images each are meant."""
+    rows = enumerate(dimensions.order[: len(images)].tolist())
+    return Markup("\n").join(
+        strip(dimensions, d, pixels_uri(mosaic(images[row : row + 1], counts=[counts[row]]))) for row, d in rows
+    )
+
+
+def three_digits(number: float) -> str:
+    """As a person writes it.
+
+    >>> three_digits(1736.2), three_digits(69.37), three_digits(0.0012345)
+    ('1,740', '69.4', '0.00123')
+    """
+    text = f"{number:.3g}"
+    return f"{float(text):,.0f}" if abs(float(text)) >= 1000 else text
 
 
 def strip(dimensions: Dimensions, d: int, uri: str) -> Markup:
     """One row with what it shows."""
-    way = f"from {dimensions.low[d]:.2f} to {dimensions.high[d]:.2f}"
+    way = f"from {dimensions.low[d]:z.2f} to {dimensions.high[d]:z.2f}"
     if dimensions.sites[d].discrete:
         last = len(dimensions.sites[d].columns) - 1
         way = "through its values " + ", ".join(f"{v * last:.0f}" for v in stops(dimensions, d))
@@ -107,7 +121,7 @@ def strip(dimensions: Dimensions, d: int, uri: str) -> Markup:
     return STRIP.format(
         name=dimensions.name(d),
         factor=Markup(" <span>{}</span>").format(factor) if factor else "",
-        detail=f"I = {round(float(dimensions.information[d]), 2) + 0.0:.2f}, {way}",
+        detail=f"I = {dimensions.information[d]:z.2f}, {way}",
         uri=uri,
         way=way,
     )
@@ -120,10 +134,10 @@ def prior_samples(found: Findings) -> Drawing | None:
         if not found.run.columns:
             return None
         drawn = decoded_frame(found.run.sample(8)[1], found.run.columns)
-        table = Markup(drawn.to_html(index=False, border=0, float_format="{:.3g}".format))
+        table = Markup(drawn.to_html(index=False, border=0, float_format=three_digits))
         return Drawing({}, "Decoded draws of z ~ p(z): the mean of a number, else the likeliest value.", table)
     rows = sample_rows(found)
-    strips = [ROW.format(name=name, uri=pixels_uri(mosaic(images[None]))) for name, images in rows.items()]
+    parts = [ROW.format(name=name, uri=pixels_uri(mosaic(images[None]))) for name, images in rows.items()]
     prior = found.run.model.latent.prior_at(found.run.steps)
     caption = "Decoded draws of z ~ p(z)" + (", as the run has learned it." if prior.learned else ".")
     if found.run.levels > 1:
@@ -131,7 +145,7 @@ def prior_samples(found: Findings) -> Drawing | None:
     if len({site.group for site in found.dimensions.sites}) > 1:
         caption += " Below: one group drawn, all others kept at the code of a typical item."
     figure = rows_figure(np.stack(list(rows.values())), list(rows))
-    return Drawing({"prior_samples": figure}, caption, Markup("\n").join(strips))
+    return Drawing({"prior_samples": figure}, caption, Markup("\n").join(parts))
 
 
 def sample_rows(found: Findings, count: int = SHOWN, seed: int = 0) -> dict[str, Images]:

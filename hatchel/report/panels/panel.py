@@ -29,7 +29,6 @@ class Drawing:
 
     @property
     def html(self) -> Markup:
-        """For the page."""
         if self.body is not None:
             return self.body
         return Markup("\n").join(Markup(svg(figure, name)) for name, figure in self.figures.items())

@@ -83,9 +83,9 @@ def _information_terms(found: Findings) -> str:
     assert found.terms is not None
     parts, latent = found.terms.parts, found.run.model.latent
     where = "In all" if latent.layout.continuous else "Of the real coordinates"
-    text = f"{where}: I(x;z) {parts['mutual_information']:.2f}, TC {parts['total_correlation']:.2f}"
+    text = f"{where}: I(x;z) {parts['mutual_information']:z.2f}, TC {parts['total_correlation']:z.2f}"
     if latent.prior_at(found.run.steps).standard:  # the metric compares with N(0, I)
-        text += f", dimension-wise KL {parts['dimension_kl']:.2f}"
+        text += f", dimension-wise KL {parts['dimension_kl']:z.2f}"
     limits = "".join(f"; {note.split(': ')[1]}" for note in found.terms.notes if "cannot exceed" in note)
     return f"{text} nats ({found.terms.settings['draws']} draws{limits})."
 

@@ -73,6 +73,21 @@ def test_dip_penalties_agree_with_references(of) -> None:
         assert a * off + b * diagonal == pytest.approx(expected, rel=1e-5)
 
 
+def test_dip_vae_ii_is_four_times_the_kl_of_a_gaussian_code_near_its_prior() -> None:
+    """Esmaeili et al. 2019, Table 1: 1/2 (tr C - log det C - D) is 1/4 |C - I|^2 up to third order."""
+    g = torch.Generator().manual_seed(0)
+    wanted = torch.eye(4) + 0.05 * torch.tensor([[1.0, 1, 0, -1], [1, -1, 2, 0], [0, 2, 1, 1], [-1, 0, 1, 0]])
+    mean = torch.randn(400, 4, generator=g, dtype=torch.float64)
+    mean = (mean - mean.mean(0)) @ torch.linalg.inv(torch.linalg.cholesky(torch.cov(mean.T, correction=0))).T
+    root = torch.linalg.cholesky(wanted.double() - 0.2 * torch.eye(4))
+    q = DiagonalGaussian(mean @ root.T, torch.full((400, 4), 0.2, dtype=torch.float64).log())
+    t = trace_of(q, q.mean)
+    penalty = float(value(CovarianceOffDiagonal("sample"), t) + value(CovarianceDiagonal("sample"), t))
+    kl = 0.5 * float(wanted.diagonal().sum() - torch.logdet(wanted) - 4)
+    assert penalty == pytest.approx(4 * kl, rel=0.1)
+    assert kl > 0.01
+
+
 def test_covariance_of_samples_equals_numpys_of_many_draws() -> None:
     """C = E[diag sigma^2] + Cov[mu] is the covariance of z: 400,000 draws agree within 1 %."""
     t = gaussian_trace(batch=40)
