@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from hatchel.cli.main import main
@@ -25,7 +26,7 @@ from hatchel.core.spec import updated
 from hatchel.evaluation.codes import encodings, not_stored
 from hatchel.evaluation.evaluation import Evaluation, evaluate
 from hatchel.explorer.runtime import MODULE, WASM
-from hatchel.export import onnx, safetensors
+from hatchel.export import onnx, safetensors, zoo
 from hatchel.methods.resolve import resolve
 from hatchel.study.engines.local import Here
 from hatchel.study.runner import run_tasks
@@ -131,6 +132,9 @@ def commands(disk: Path) -> dict[str, list[str]]:
         "explore": ["explore", run, "--static", str(disk / "page"), "--runtime", str(disk / "runtime"), "-n", "64"],
         "study run": ["study", "run", *study, "--engine", "here", "-q"],
         "study report": ["study", "report", *study],
+        "study publish": ["study", "publish", *study, "--out", str(disk / "published")],
+        "data show": ["data", "show", "xy_squares", "--out", str(disk / "sheet.png")],
+        "score": ["score", str(disk / "rows.npz"), "--metrics", "mig", "--plot", str(disk / "plot.png")],
         "study export": ["study", "export", str(disk / "out.csv"), "--store", str(disk / "store")],
     }
 
@@ -140,6 +144,8 @@ def furnish(disk: Path) -> None:
     run = train(small_spec(), out=disk / "run", progress=False)
     safetensors.write(run, disk / "export")
     (disk / "small.yaml").write_text(STUDY)
+    codes = np.random.default_rng(0).normal(size=(64, 2))
+    np.savez(disk / "rows.npz", codes=codes, factors=(codes > 0).astype(np.int64))
     (disk / "runtime").mkdir()
     for name in (MODULE, WASM):
         (disk / "runtime" / name).write_bytes(b"x")
@@ -209,6 +215,7 @@ class Torture:
         evaluate(self.run, "mig,sap", items=64, bootstrap=0)
         safetensors.write(self.run, folder / "tensors")
         onnx.write(self.run, folder / "onnx")
+        zoo.pack(self.run, zoo.Card("squares/vae", "", 0, {}, "", "", {}, ""), folder / "zoo")
         self.records = self.table(Store(folder / "peace"))
         self.damage = self.damaging()
 
@@ -303,6 +310,10 @@ class Torture:
             ),
             self.folder / "tensors" / "config.json": lambda: raises(lambda: safetensors.read(self.folder / "tensors")),
             self.folder / "onnx" / "decoder.onnx": lambda: raises(lambda: onnx.read(self.folder / "onnx")),
+        }
+        readers |= {
+            path: lambda: raises(lambda: zoo.unpacked("squares/vae", self.folder / "zoo", self.place()))
+            for path in (self.folder / "zoo" / "squares").iterdir()
         }
         wholes = {path: path.read_bytes() for path in readers}
         while True:

@@ -276,8 +276,11 @@ def claims(
     """
     from hatchel.cli.options import load_plugins
     from hatchel.cli.printing import print_claims, print_json
+    from hatchel.core.errors import HatchelError
     from hatchel.study.study import registry
 
+    if store is not None and not store.is_dir():
+        raise HatchelError(f"--store {store}: is not a folder; leave --store out to read the published records")
     load_plugins(plugin)
     found = registry(wanted or (), store)
     if as_json:

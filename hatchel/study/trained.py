@@ -146,7 +146,8 @@ class Grown(Task):
         run = train(spec, out=grown_folder(workspace.runs, spec), resume=True, progress=False)
         found = encodings(run, self.items, seed=0)
         values = {"explained": explained(run, found.items)}
-        values["seconds_per_step"] = float(np.median([e["seconds_per_step"] for e in read_events(run.folder)]))
+        times = [seconds for e in read_events(run.folder) if (seconds := e.get("seconds_per_step"))]
+        values["seconds_per_step"] = float(np.median(times))
         if self.metrics:
             kept = StoredScores(run, items=self.items, seed=0)
             values |= flat(Evaluation({"mean": kept.measure("mean", self.metrics, 0, strict=True)}, kept.settings))
