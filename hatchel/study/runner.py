@@ -268,7 +268,7 @@ class _Session:
         return HatchelError(f"engine {self.engine.kind}: {what} ({type(error).__name__}: {lines[-1].strip()})")
 
 
-def _finished_of(ready: SimpleQueue[Future[Outcome]], timeout: float) -> Generator[Future[Outcome]]:
+def _finished_of(ready: SimpleQueue[Future[list[Outcome]]], timeout: float) -> Generator[Future[list[Outcome]]]:
     """The futures that have finished; where there are none, the first one to come in so many seconds."""
     try:
         yield ready.get(timeout=timeout) if timeout else ready.get_nowait()
