@@ -32,7 +32,7 @@ import re
 import textwrap
 import types
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, cast, dataclass_transform
 
 from annotated_types import Ge, Gt, Le
@@ -317,7 +317,7 @@ def _convert(hint: Any, value: Any, path: str) -> Any:
                     raise
         return _convert(next(a for a in arguments if _holds_spec(a)), value, path)
     if _holds_spec(hint) and origin is tuple:
-        if isinstance(value, str | Mapping | Spec):  # one, where there may be several
+        if isinstance(value, str) or not isinstance(value, Sequence):  # one, where there may be several
             value = (value,)
         return tuple(_convert(arguments[0], v, f"{path}[{i}]") for i, v in enumerate(value))
     if _holds_spec(hint) and isinstance(value, Mapping):

@@ -99,6 +99,7 @@ def test_list(family: str) -> None:
         (["list", "methds"], r"unknown family 'methds'\. Did you mean 'methods'"),
         (["list", "presets"], r"presets are called methods: hatchel list methods"),
         (["evaluate", "."], r"is not a run"),
+        (["train", "vae", "track=5"], r"track\[0\]: expected a tracker, got 5"),
         (["study", "claims", "--store", "nowhere"], r"--store nowhere: is not a folder; leave --store out"),
         (["train", "runs/none", "--resume"], r"runs/none: is not a run \(it has no config\.json\)"),
         (["evaluate"], r"^Missing argument 'RUN'\. See: .* evaluate --help$"),
