@@ -21,7 +21,6 @@ from hatchel.core.spec import from_dict, to_dict
 from hatchel.data.shapes3d import Shapes3D
 from hatchel.evaluation.evaluation import ITEMS
 from hatchel.methods.resolve import resolve
-from hatchel.objective.estimators.discriminator import DensityRatio
 from hatchel.report.figure_export import SUMMARY_DPI, summary_figure
 from hatchel.report.findings import HEADLINES, Control, Findings, analyse
 from hatchel.report.page import NumberText, learned, training_seconds, write_report
@@ -36,10 +35,8 @@ DATA = Shapes3D(size=32)
 FIELDS: dict[str, Any] = {
     "steps": 5_000, "batch_size": 64, "optimizer": Adam(lr=1e-3), "test_share": 0.1, "checkpoint_every": 500
 }  # fmt: skip
-QUICKSTART = resolve(
-    "factor_vae", DATA, {"gamma": 10.0, "encoder": "split", "by": DensityRatio(hidden=256)}
-).with_fields(**FIELDS)  # fmt: skip
-"""What is trained: FactorVAE with the encoder of Split Encoder 2019."""
+QUICKSTART = resolve("beta_tcvae", DATA, {"beta": 6.0, "encoder": "split"}).with_fields(**FIELDS)
+"""Beta-TCVAE with the encoder of Split Encoder 2019: the highest mean MIG of the pool on Shapes3D, over five seeds."""
 CONTROL = resolve("vae", DATA).with_fields(**FIELDS)
 """The plain method beside it."""
 GROWING = "growing.png"
