@@ -124,7 +124,7 @@ def main(classes: int) -> list[Setting]:
     """The papers' methods and their nearest baselines, at the papers' strengths."""
     return [
         vae(), beta_vae(4), tcvae(6), factor_vae(10), rtc_vae(10), rtc_vae(10, 30), dip_vae("I", 20), dip_vae("II", 20),
-        de_vae(), vae("split"), factor_vae(10, "split"), recurd(), recurd(l2=0.1),
+        de_vae(), vae("split"), tcvae(6, "split"), factor_vae(10, "split"), recurd(), recurd(l2=0.1),
         discrete("HFVAE", "hf_vae", classes, beta=4.0, gamma=3.0),
     ]  # fmt: skip
 
@@ -158,7 +158,7 @@ def split() -> list[Setting]:
     sixteen = {"latent": {"kind": "diagonal", "dim": 16}}
     both = (vae, lambda *given, **more: factor_vae(10, *given, **more))
     return [
-        beta_vae(4, "split"), beta_vae(10, "split"), tcvae(6, "split"), factor_vae(50, "split"),
+        beta_vae(4, "split"), beta_vae(10, "split"), factor_vae(50, "split"),
         *(method("conv", "correlated noise", **noise) for method in both),
         *(method("sharing", "D = 16", **sixteen) for method in both),
         *(method("conv", "D = 16", **sixteen) for method in both),
