@@ -11,7 +11,7 @@ from hatchel.study.report import claims, facts, markdown, write_report
 from hatchel.study.study import Study
 from tests.study.made import both, rows, seeds
 
-OWN, OTHER = at(SPRITES, "RecurD-1", 0.1), at(SPRITES, "beta-VAE", 4)
+OWN, OTHER = at(SPRITES, "RecurD-1", 0.1), at(SPRITES, "beta-VAE", 4, "D = 8")
 STUDY = Study.load("recurd")
 NAMES = ("reconstruction.mse_per_pixel", "sap", "mig", "dci", "dci.completeness", "dci.informativeness")
 SEEDS = range(5)
@@ -56,7 +56,7 @@ def test_files_beside_it(written):
     wanted = (
         "- R1.dsprites (Table 2) **undecided**: dSprites: RecurD's reconstruction error is below each baseline's. so: "
     )
-    assert f"{wanted}beta-VAE 4 conv -0.306" in said
+    assert f"{wanted}beta-VAE 4 conv D = 8 -0.306" in said
     body = json.loads((folder / "results.json").read_text())
     assert body["cells"][0]["values"] == dict.fromkeys(NAMES, 0.1)  # what the tables use
     verdict = {claim["id"]: claim["verdict"] for claim in body["claims"]}

@@ -120,7 +120,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_at_once(tmp_path: Path) -> 
 def test_studies_are_listed_with_their_tasks_and_labels(store: Store) -> None:
     store.write_study("toys", "smoke", [Case({"method": "toy", "beta": 4}, toy())])
     expected = {"cell": toy().digest(), "seed": 2, "labels": {"method": "toy", "beta": 4}}
-    assert store.studies() == [{"study": "toys", "scale": "smoke", "entries": [expected]}]
+    assert store.studies() == [{"study": "toys", "scale": "smoke", "again": "", "entries": [expected]}]
     assert json.loads((store.folder / "store.json").read_text())["format"] == 1
 
 
