@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import torch
 from annotated_types import Ge
 from torch import Tensor
 
 from hatchel.core.errors import HatchelError
-from hatchel.core.spec import Count, NonNegative, Positive, Share, Spec, in_steps, per_step
+from hatchel.core.spec import Count, NonNegative, Positive, Share, Spec, added, in_steps, per_step
 from hatchel.latents.layout import Layout
 
 
@@ -77,7 +77,7 @@ class Constant(Weight):
 
 
 class Ramp(Weight):
-    """w(t) from `start` to `end`, linear over `steps` after `delay`: KL annealing."""
+    """w(t) from `start` to `end` over `steps` after `delay`: KL annealing."""
 
     start: float = 0.0
     """w before the ramp."""
@@ -87,16 +87,28 @@ class Ramp(Weight):
     """Length of the ramp."""
     delay: Annotated[int, Ge(0)] = in_steps(default=0)
     """Steps before it begins."""
+    curve: Literal["linear", "geometric"] = added(default="linear")
+    """By equal differences, or by equal factors, which leaves more of the time to small weights."""
+
+    def check(self) -> None:
+        if self.curve == "geometric" and min(self.start, self.end) <= 0:
+            raise HatchelError(
+                f"curve: geometric goes by factors, from and to weights above 0; got {self.start:g} to {self.end:g}. "
+                "Set curve=linear"
+            )
 
     def at(self, step: int) -> float:
         """w(t)."""
+        if self.curve == "geometric":
+            return self.start * (self.end / self.start) ** climb(0, 1, step - self.delay, self.steps)
         return climb(self.start, self.end, step - self.delay, self.steps)
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
         return self.at(step) * value
 
     def formula(self, symbol: str) -> str:
-        return f"({self.start:g}->{self.end:g} in {self.steps} steps)*{symbol}"
+        by = " by factors" if self.curve == "geometric" else ""
+        return f"({self.start:g}->{self.end:g}{by} in {self.steps} steps)*{symbol}"
 
 
 class Cyclic(Weight):

@@ -20,7 +20,7 @@ from hatchel.data.source import Source
 from hatchel.nets.conv import Conv
 from hatchel.nets.part import Encoder, Shape
 from hatchel.objective.trace import Batch
-from hatchel.studies.comb import ENCODERS, LAST, SCORES, WINNER, Cell, judged
+from hatchel.studies.comb import ENCODERS, STEPS, SCORES, WINNER, Cell, judged
 from hatchel.studies.pool import CLASSES, SHAPES, SPRITES, STEPS, cell, factor_vae, main, others, stage, strengths, vae
 from hatchel.study.claims import best, per_seed
 from hatchel.study.frame import Frame, groups, select
@@ -45,9 +45,9 @@ COLUMNS = (
 )
 
 
-def winner(steps: int = LAST, variant: str = "", of: Cell = WINNER, encoder: Any = None) -> Setting:
+def winner(steps: int = STEPS, variant: str = "", of: Cell = WINNER, encoder: Any = None) -> Setting:
     """The winner, or a cell made of it, with schedules as long as the training; another encoder can take its place."""
-    fields = _lengthened(of.fields, steps / LAST)
+    fields = _lengthened(of.fields, steps / STEPS)
     return cell(NAME, "", variant, of.encoder, **fields | ({"encoder": encoder} if encoder else {}))
 
 

@@ -28,6 +28,11 @@ def test_ramp(step: int, expected: float) -> None:
     assert contribution(Ramp(1, 3, 100, delay=100), step) == pytest.approx(3 * expected)
 
 
+@pytest.mark.parametrize(("step", "expected"), [(0, 8), (100, 8), (150, 4), (200, 2), (250, 1), (999, 1)])
+def test_a_geometric_ramp_halves_in_equal_times(step: int, expected: float) -> None:
+    assert contribution(Ramp(8, 1, 150, delay=100, curve="geometric"), step) == pytest.approx(3 * expected)
+
+
 @pytest.mark.parametrize(("step", "expected"), [(0, 0), (25, 0.5), (50, 1), (99, 1), (100, 0), (125, 0.5)])
 def test_cyclic(step: int, expected: float) -> None:
     assert contribution(Cyclic(0, 1, 100, 0.5), step) == pytest.approx(3 * expected)
@@ -72,6 +77,8 @@ def test_bad_weights_are_refused() -> None:
         PI(low=2, high=1)
     with pytest.raises(HatchelError, match="steps: input should be greater than 0"):
         Ramp(steps=0)
+    with pytest.raises(HatchelError, match="curve: geometric goes by factors"):
+        Ramp(start=0, curve="geometric")
     with pytest.raises(HatchelError, match="expected a weight"):
         from_dict(Weight, True)
 

@@ -1,0 +1,39 @@
+"""Comb: a bottleneck that opens while a discriminator keeps the latents independent, read by an encoder of branches."""
+
+from __future__ import annotations
+
+from hatchel.core.spec import NonNegative
+from hatchel.methods.method import Method, Parts, Terms
+from hatchel.nets.split import Split
+from hatchel.objective.estimators.discriminator import DensityRatio
+from hatchel.objective.estimators.estimator import Estimator
+from hatchel.objective.terms.decomposition import TotalCorrelation
+from hatchel.objective.terms.elbo import KL, Reconstruction
+from hatchel.objective.weights import Ramp, Strength
+from hatchel.training.spec import Adam
+
+
+class Comb(Method):
+    """rec + w(t) KL + gamma TC, w falling, TC by a discriminator, with the split encoder.
+
+    Ours, of parts of others: FactorVAE's objective, Split Encoder's branches, and the opening bottleneck of DynamicVAE and
+    DeVAE as a plain schedule: while w is large only the factor that explains most enters the code, in one latent; as it
+    falls the others follow one by one, each into a latent of its own, and the discriminator keeps them from mixing.
+    Weights are for 64 px; the reconstruction of smaller images is scaled up to that many pixels.
+    """
+
+    paper = "Hatchel"
+    verified = "its terms are FactorVAE's, its weight by hand; studies comb-search, comb-confirm and comb-ablation"
+
+    gamma: Strength = 80.0
+    """Weight of the total correlation."""
+    kl: Strength = Ramp(start=32.0, end=4.0, steps=240_000, delay=30_000)
+    """w(t): a tenth of the training at its start, where hardly more than one factor pays, a tenth at its end."""
+    by: Estimator = DensityRatio(hidden=256)
+    """How the total correlation is estimated."""
+
+    def terms(self) -> Terms:
+        return {"rec": Reconstruction(), "kl": self.kl * KL(), "tc": self.gamma * TotalCorrelation(self.by)}
+
+    def parts(self) -> Parts:
+        return {"encoder": Split(), "optimizer": Adam(lr=1e-3), "reconstruction_scale": "64px"}
