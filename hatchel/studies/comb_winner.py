@@ -1,4 +1,4 @@
-"""Comb's winner: on fresh seeds and other data; each part taken away; how the gradients of its latents meet."""
+"""Comb as it came out of the search: on fresh seeds and other data; each part taken away; how the gradients of its latents meet."""
 
 from __future__ import annotations
 
@@ -13,15 +13,32 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from hatchel.core.estimate import Estimate
-from hatchel.core.spec import Count, from_dict
+from hatchel.core.spec import Count
 from hatchel.data.mnist import MNIST
 from hatchel.data.shapes3d import Shapes3D
 from hatchel.data.source import Source
+from hatchel.methods.comb import Comb
 from hatchel.nets.conv import Conv
 from hatchel.nets.part import Encoder, Shape
+from hatchel.nets.split import Split
 from hatchel.objective.trace import Batch
-from hatchel.studies.comb import ENCODERS, STEPS, SCORES, WINNER, Cell, judged
-from hatchel.studies.pool import CLASSES, SHAPES, SPRITES, STEPS, cell, factor_vae, main, others, stage, strengths, vae
+from hatchel.objective.weights import Ramp
+from hatchel.studies.comb import SCORES, judged
+from hatchel.studies.pool import (
+    CLASSES,
+    SHAPES,
+    SPRITES,
+    STEPS,
+    TEN,
+    cell,
+    factor_vae,
+    main,
+    others,
+    stage,
+    strengths,
+    tcvae,
+    vae,
+)
 from hatchel.study.claims import best, per_seed
 from hatchel.study.frame import Frame, groups, select
 from hatchel.study.grid import Grid, Scale, Setting
@@ -36,7 +53,6 @@ from hatchel.training.spec import RunSpec
 
 NAME = "Comb"
 SEEDS = 10
-PROVISIONAL = "" if Cell() != WINNER else "the search has not ended: its centre stands for the winner"
 COLUMNS = (
     *SCORES,
     Column("reconstruction", "reconstruction (nats)", digits=1),
@@ -45,34 +61,20 @@ COLUMNS = (
 )
 
 
-def winner(steps: int = STEPS, variant: str = "", of: Cell = WINNER, encoder: Any = None) -> Setting:
-    """The winner, or a cell made of it, with schedules as long as the training; another encoder can take its place."""
-    fields = _lengthened(of.fields, steps / STEPS)
-    return cell(NAME, "", variant, of.encoder, **fields | ({"encoder": encoder} if encoder else {}))
-
-
-def _lengthened(value: Any, times: float) -> Any:
-    """Schedules (what has a kind and steps) of a training so many times as long."""
-    if not isinstance(value, dict):
-        return value
-    found: dict[str, Any] = {name: _lengthened(part, times) for name, part in value.items()}  # pyright: ignore
-    lengths = {"steps", "warmup"} & found.keys() if "kind" in found else {"head_start_steps"} & found.keys()
-    return found | {name: round(times * found[name]) for name in lengths}
+def winner(variant: str = "", reads: str = "split", **changed: Any) -> Setting:
+    """Comb as it is shipped, or changed; its schedule is as long as the training."""
+    return cell(NAME, "", variant, reads, **{"method": "comb", "decoder": "deconv", **TEN, **changed})
 
 
 def confirm(scale: Scale) -> Grid:
-    """The winner and two plain methods everywhere; then the pool, whose runs are not computed twice."""
-    beside = [factor_vae(10), vae()]
-    small, sprites = (stage(d, scale, [winner(_steps(scale, d)), *beside], SEEDS) for d in (SHAPES, SPRITES))
+    """Comb and the plain methods nearest to it everywhere; then the pool, whose runs are not computed twice."""
+    beside = [tcvae(6, "split"), factor_vae(10), vae()]
+    small, sprites = (stage(d, scale, [winner(), *beside], SEEDS) for d in (SHAPES, SPRITES))
     large = _on(Shapes3D(size=64), small, "Shapes3D, 64 px")
     digits = _agreement(small if scale == "smoke" else _on(MNIST(), small, "MNIST"))
     methods = [stage(data, scale, [*main(n), *strengths(), *others(n)], 5) for data, n in CLASSES.items()]
     then = [digits] if scale == "smoke" else _new(small, [sprites, large, digits, *methods])
-    return replace(small, note="; ".join(filter(None, (small.note, PROVISIONAL))), then=tuple(then))
-
-
-def _steps(scale: Scale, data: str) -> int:
-    return 300_000 if scale == "paper" else STEPS[data]
+    return replace(small, then=tuple(then))
 
 
 def _on(data: Source, grid: Grid, name: str) -> Grid:
@@ -120,20 +122,17 @@ def _difference(own: Frame, other: Frame, name: str) -> Estimate | None:
 
 
 def ablation(scale: Scale) -> Grid:
-    """The winner, without each of its parts, and with plain encoders of its size; then all of their gradients."""
-    removed = {
-        "without its encoder": replace(WINNER, encoder="conv"),
-        "without its objective": replace(WINNER, objective="VAE"),
-        "FactorVAE 10 in place of its objective": replace(WINNER, objective="FactorVAE 10"),
-        "without its optimiser": replace(WINNER, optimiser="Adam 1e-3"),
-    }
-    steps = _steps(scale, SHAPES)
-    settings = [winner(steps), *(winner(steps, name, one) for name, one in removed.items() if one != WINNER)]
-    if WINNER.encoder != "conv":
-        settings += [
-            winner(steps, f"conv of as many {what}", replace(WINNER, encoder="conv"), wide_conv(what))
-            for what in ("parameters", "multiplications")
-        ]
+    """Comb, without each of its parts, and with plain encoders of its size; then all of their gradients."""
+    end = Comb().kl
+    assert isinstance(end, Ramp)
+    settings = [
+        winner(),
+        winner("plain encoder", "conv", encoder="conv"),
+        winner("bottleneck open from the start", kl=end.end),
+        winner("no discriminator", gamma=0),
+        winner("split encoder alone", kl=end.end, gamma=0),
+        *(winner(f"plain encoder of as many {w}", "conv", encoder=wide_conv(w)) for w in SIZES),
+    ]
     grid = stage(SHAPES, scale, settings, SEEDS)
     gradients: list[Case] = []
     for case in grid.cases:
@@ -141,14 +140,16 @@ def ablation(scale: Scale) -> Grid:
         task = GradientConflict(seed=0, run=case.task.run, snapshots=case.task.snapshots)
         gradients.append(Case({**case.labels, "measured": "gradients"}, task))
     scores = tuple(Case({**c.labels, "measured": "scores"}, c.task) for c in grid.cases)
-    note = "; ".join(filter(None, (grid.note, PROVISIONAL)))
-    return replace(grid, cases=scores, note=note, then=(replace(grid, cases=tuple(gradients), note=""),))
+    return replace(grid, cases=scores, then=(replace(grid, cases=tuple(gradients), note=""),))
+
+
+SIZES = ("parameters", "multiplications")
 
 
 @functools.cache
 def wide_conv(what: str, shape: Shape = (3, 32, 32), sites: int = 10) -> Conv:
-    """The plain encoder, wider in all layers alike, with the winner's number of parameters or multiplications."""
-    wanted = size(from_dict(Encoder, ENCODERS[WINNER.encoder]), what, shape, sites)
+    """The plain encoder, wider in all layers alike, with the split encoder's number of parameters or multiplications."""
+    wanted = size(Split(), what, shape, sites)
     made = [Conv(channels=(c, c, 2 * c, 2 * c), hidden=(8 * c,)) for c in range(16, 97, 2)]
     return min(made, key=lambda conv: abs(size(conv, what, shape, sites) - wanted))
 
