@@ -172,6 +172,8 @@ NOTE = (
     "conv decoder, D = 10, Bernoulli, discriminators of 256 units at the model's rate, scores on 5,000 items of the "
     "held-out tenth, bfloat16; the printed weights on the sum over 32 x 32 pixels, but Comb's are for 64 x 64"
 )
+
+
 def base(scale: Scale) -> dict[str, Any]:
     """Fields of every run."""
     own = {"data": source(SHAPES, scale), "steps": STEPS, "batch_size": 64, "optimizer.lr": 1e-3, "test_share": 0.1}
@@ -187,7 +189,7 @@ def search(scale: Scale, number: int = 0, chosen: Sequence[Cell] | None = None) 
     for case in trained(settings, base(scale)):
         assert isinstance(case.task, Trained)
         task = Grown(seed=0, run=case.task.run, items=200 if smoke else 5_000, metrics=metrics(*JUDGED))
-        made.append(Case({**case.labels, "round": number + 1}, task))
+        made.append(Case(case.labels, task))
     return Grid(tuple(made), ROUNDS[number].seeds, NOTE if scale == "laptop" else "", first=SEARCH_SEEDS)
 
 
@@ -207,27 +209,31 @@ def judged(frame: Frame) -> Frame:
 
 
 def of_round(frame: Frame, number: int) -> Frame:
-    """The rows of the cells that take part in a round, with their seeds of the rounds before."""
-    part = {(row.encoder, row.method, row.optimiser) for row in select(frame, round=number).itertuples()}
-    own = [key in part for key in zip(frame["encoder"], frame["method"], frame["optimiser"], strict=True)]
-    return frame[own & (frame["round"] <= number)]
+    """The rows of a round, the first is 0: of the cells that have all of its seeds."""
+    end = SEARCH_SEEDS + ROUNDS[number].seeds
+    keys = list(zip(frame["encoder"], frame["method"], frame["optimiser"], strict=True))
+    last = {key for key, seed in zip(keys, frame["seed"], strict=True) if seed == end - 1}
+    return frame.loc[[key in last and seed < end for key, seed in zip(keys, frame["seed"], strict=True)]]
+
+
+def rounds(frame: Frame) -> list[Frame]:
+    """Those that have begun."""
+    return [rows for number in range(len(ROUNDS)) if len(rows := of_round(frame, number))]
 
 
 def next_round(scale: Scale, frame: Frame) -> list[Case]:
     """The best of the last round that is there, with more seeds."""
-    number = int(max(frame["round"]))
-    if number == len(ROUNDS):
+    done = rounds(frame)
+    if len(done) in (0, len(ROUNDS)):
         return []
-    ranked = [cell for cell, _ in standings(of_round(frame, number))]
-    few = 3 - number if scale == "smoke" else ROUNDS[number].cells
-    return search(scale, number, ranked[:few]).tasks()
+    few = 3 - len(done) if scale == "smoke" else ROUNDS[len(done)].cells
+    return search(scale, len(done), [cell for cell, _ in standings(done[-1])][:few]).tasks()
 
 
 def search_tables(frame: Frame) -> list[Table]:
     """A table for each round, the best cell first."""
     made: list[Table] = []
-    for number in sorted({int(n) for n in frame["round"]}):
-        rows = judged(of_round(frame, number))
+    for number, rows in enumerate(map(judged, rounds(frame)), 1):
         ranked = {cell: place for place, (cell, _) in enumerate(standings(rows))}
         title = f"Round {number}, {len(ranked)} cells, mean over seeds with a 95 % interval"
         found = table(title, rows, ("encoder", "method", "optimiser"), COLUMNS)

@@ -7,63 +7,60 @@ from pathlib import Path
 import pytest
 import torch
 
-from hatchel.core.spec import from_dict, to_dict
-from hatchel.nets.part import Encoder
+from hatchel.core.spec import to_dict
+from hatchel.methods.comb import Comb
+from hatchel.nets.split import Split
 from hatchel.objective.trace import Batch
 from hatchel.studies import comb_winner
 from hatchel.studies.comb import (
     ENCODERS,
-    LAST,
     OBJECTIVES,
     OPTIMISERS,
     ROUNDS,
+    SEARCH_SEEDS,
+    STEPS,
     Cell,
     cells,
     next_round,
+    of_round,
     search,
     standings,
 )
-from hatchel.studies.comb_winner import GradientConflict, ablation, confirm, gradients, size, wide_conv, winner
+from hatchel.studies.comb_winner import GradientConflict, ablation, confirm, gradients, size, wide_conv
 from hatchel.study.engines.local import Here
 from hatchel.study.runner import run_tasks
 from hatchel.study.store import Store
 from hatchel.study.study import Study
 from hatchel.study.task import Workspace
-from hatchel.study.trained import Grown, Trained, grown_folder
+from hatchel.study.trained import Trained
 from tests.study.made import both, rows
 
 CELLS = cells()
 
 
-def made(*found: tuple[Cell, list[float]], number: int = 1):
-    """A frame of a round in which each cell has these MIGs, DCI-D half of them, and a FactorVAE score of 1."""
-    frames = [
-        rows({**c.labels, "round": number}, mig=m, dci=[v / 2 for v in m], factor_vae_score=[1.0] * len(m))
-        for c, m in found
-    ]
-    return both(*frames)
+def made(*found: tuple[Cell, list[float]]):
+    """A frame in which each cell has these MIGs by seed, DCI-D half of them, and a FactorVAE score of 1."""
+    frames = [rows(c.labels, mig=m, dci=[v / 2 for v in m], factor_vae_score=[1.0] * len(m)) for c, m in found]
+    frame = both(*frames)
+    return frame.assign(seed=frame["seed"] + SEARCH_SEEDS)
 
 
 def test_the_list_has_every_part_once_at_the_centre() -> None:
-    assert len(CELLS) == len(set(CELLS)) == 63
+    assert len(CELLS) == len(set(CELLS)) == len(ENCODERS) + len(OBJECTIVES) + len(OPTIMISERS) - 2
     assert {c.encoder for c in CELLS} == {*ENCODERS}
     assert {c.objective for c in CELLS} == {*OBJECTIVES}
     assert {c.optimiser for c in CELLS} == {*OPTIMISERS}
 
 
-def test_a_cell_is_one_run_in_all_rounds() -> None:
-    for cell in CELLS:
-        tasks = [search("laptop", number, [cell]).cases[0].task for number in range(len(ROUNDS))]
-        runs = [task.run for task in tasks if isinstance(task, Grown)]
-        assert [run.steps for run in runs] == [1_250, 2_500, LAST]
-        assert len({grown_folder(Path(), run) for run in runs}) == 1
-        same = [{**to_dict(run), "steps": 0} for run in runs]
-        assert same[0] == same[1] == same[2]
+def test_every_cell_is_another_run() -> None:
+    runs = [case.task.trainings()[0] for case in search("laptop").cases]
+    assert len({run.digest() for run in runs}) == len(CELLS)
+    assert {run.steps for run in runs} == {STEPS}
 
 
 def test_seeds_of_the_search_are_not_those_that_confirm() -> None:
     assert [sorted({c.task.seed for c in search("laptop", n, CELLS[:2]).tasks()}) for n in range(3)] == [
-        [100, 101], [100, 101, 102], [100, 101, 102, 103, 104],
+        [100], [100, 101], [100, 101, 102, 103, 104],
     ]  # fmt: skip
 
 
@@ -74,48 +71,46 @@ def test_the_best_by_the_mean_of_three_scores_over_seeds_go_on() -> None:
     assert [score for _, score in found] == pytest.approx([(1.5 * m + 1) / 3 for m in (0.6, 0.5, 0.3)])
     following = next_round("laptop", made(*((cell, [i / 100]) for i, cell in enumerate(CELLS))))
     assert {Cell(*list(c.labels.values())[:3]) for c in following} == {*CELLS[-ROUNDS[1].cells :]}  # type: ignore[arg-type]
-    assert {c.labels["round"] for c in following} == {2}
-    assert next_round("laptop", made((CELLS[0], [0.2]), number=3)) == []
+    assert {c.task.seed for c in following} == {100, 101}
+    assert next_round("laptop", made((CELLS[0], [0.2] * 5))) == []
 
 
-def test_rounds_follow_each_other_and_go_on_with_the_same_training(tmp_path: Path) -> None:
+def test_a_round_has_the_seeds_of_the_rounds_before() -> None:
+    """Of the cells that take part in it; the first round alone would rank them the other way."""
+    frame = made((CELLS[0], [0.6, 0.0]), (CELLS[1], [0.5, 0.5]), (CELLS[2], [0.1]))
+    assert [cell for cell, _ in standings(of_round(frame, 0))] == CELLS[:3]
+    found = standings(of_round(frame, 1))
+    assert [cell for cell, _ in found] == [CELLS[1], CELLS[0]]
+    assert [score for _, score in found] == pytest.approx([(1.5 * m + 1) / 3 for m in (0.5, 0.3)])
+
+
+def test_rounds_follow_each_other(tmp_path: Path) -> None:
     study, store = Study.load("comb-search"), Store(tmp_path)
     counts = [len(study.tasks("smoke", store=store))]
     for _ in ROUNDS:
         run_tasks([c.task for c in study.tasks("smoke", store=store)], store, Here())
         counts.append(len(study.tasks("smoke", store=store)))
-    assert counts == [3, 6, 8, 8]
-    last = study.tasks("smoke", store=store)[-1]
-    in_one_go = Store(tmp_path / "other")
-    run_tasks([last.task], in_one_go, Here())
-    ours, whole = (s.record(last.task.digest())["values"] for s in (store, in_one_go))
-    assert {n: v for n, v in ours.items() if n != "seconds_per_step"} == {
-        n: v for n, v in whole.items() if n != "seconds_per_step"
-    }
+    assert counts == [3, 5, 8, 8]  # 3 cells with a seed, 2 with one more, 1 with three more
     frame = Study.load("comb-search", tmp_path).frame("smoke")
-    assert [len(t.rows) for t in study.tables(frame)] == [3, 3, 2]
+    assert [len(t.rows) for t in study.tables(frame)] == [3, 2, 1]
 
 
 def test_the_winner_is_the_same_on_all_data() -> None:
     runs = {c.labels["data"]: c.task.trainings()[0] for c in confirm("laptop").tasks() if c.labels["method"] == "Comb"}
     assert list(runs) == ["Shapes3D", "dSprites", "Shapes3D, 64 px", "MNIST"]
     own = [{k: v for k, v in to_dict(run).items() if k not in ("data", "steps", "seed")} for run in runs.values()]
+    for settings, run in zip(own, runs.values(), strict=True):
+        schedule = settings["objective"]["kl"]["weight"]
+        shares = {name: schedule.pop(name) / run.steps for name in ("steps", "delay")}
+        assert shares == {name: getattr(Comb().kl, name) / Comb.paper_steps for name in shares}
     assert own == [own[0]] * 4
     seeds = {c.task.seed for c in confirm("laptop").tasks() if c.labels["data"] == "dSprites"}
     assert seeds == {*range(10)}
 
 
-def test_a_schedule_is_the_same_share_of_a_longer_training() -> None:
-    scheduled = Cell(objective="FactorVAE 0 to 20 in a half", optimiser="cosine, 2e-3, warm-up 250")
-    fields = {change.field: change.value for change in winner(2 * LAST, of=scheduled).changes}
-    assert (fields["gamma"]["steps"], fields["gamma"]["end"]) == (LAST, 20)
-    assert fields["optimizer.schedule"] == {"kind": "cosine", "steps": 2 * LAST, "warmup": 500, "floor": 0.05}
-
-
 @pytest.mark.parametrize("what", ["parameters", "multiplications"])
-def test_the_plain_encoder_is_as_large_as_the_winners(what: str) -> None:
-    own = from_dict(Encoder, ENCODERS[comb_winner.WINNER.encoder])
-    ratio = size(wide_conv(what), what, (3, 32, 32), 10) / size(own, what, (3, 32, 32), 10)
+def test_the_plain_encoder_is_as_large_as_the_split_one(what: str) -> None:
+    ratio = size(wide_conv(what), what, (3, 32, 32), 10) / size(Split(), what, (3, 32, 32), 10)
     assert ratio == pytest.approx(1, abs=0.05)
     assert any(wide_conv(what) == task.run.encoder for c in ablation("laptop").cases
                if isinstance(task := c.task, Trained))  # fmt: skip
@@ -150,7 +145,12 @@ def test_confirming_runs_and_holds_the_winner_against_the_others(tmp_path: Path)
     cases = study.tasks("smoke")
     assert run_tasks([c.task for c in cases], store, Here()).failed == 0
     _, against = study.tables(store.frame_of(cases))
-    assert [row.labels[:2] for row in against.rows][:2] == [("Shapes3D", "FactorVAE"), ("Shapes3D", "VAE")]
+    first = [row.labels[:3] for row in against.rows][:3]
+    assert first == [
+        ("Shapes3D", "beta-TCVAE", "split"),
+        ("Shapes3D", "FactorVAE", "conv"),
+        ("Shapes3D", "VAE", "conv"),
+    ]
 
 
 def test_the_difference_from_a_method_is_at_its_best_strength_over_the_other_seeds() -> None:
