@@ -52,7 +52,6 @@ BRANCHES = {"channels": 32, "hidden": 128}
 ENCODERS: Mapping[str, Any] = {
     "conv": "conv",
     "split": "split",
-    "split, narrow branches": _split(branch_channels=16, hidden=64),
     "split, wide branches": _split(branch_channels=64, hidden=256),
     "split, wide trunk": _split(channels=[64, 64, 128]),
     "recursive": "recursive",
@@ -69,6 +68,11 @@ def _ramp(start: float, end: float, share: float) -> dict[str, Any]:
 def _tc(weight: Any) -> dict[str, Any]:
     """The term of FactorVAE beside those of another method."""
     return {"term": {"kind": "total_correlation", "by": SMALL}, "weight": weight}
+
+
+def _pairs(weight: float) -> dict[str, Any]:
+    """RecurD's pairs on the code alone, their densities by the minibatch, which needs no critic."""
+    return {"term": {"kind": "pairwise_information", "by": "mws"}, "weight": weight}
 
 
 def factor_vae(gamma: Any = 10, **more: Any) -> dict[str, Any]:
@@ -114,13 +118,12 @@ OBJECTIVES: Mapping[str, Mapping[str, Any]] = {
     "Comb, KL by factors": comb(**{"kl.curve": "geometric"}),
     "Comb, KL in a half": comb(**{"kl.steps": STEPS // 2}),
     **{f"Comb, KL {a} to {b}": comb(**{"kl.start": a, "kl.end": b}) for a, b in ((16, 4), (32, 2), (64, 4), (32, 8))},
-    **{f"Comb, TC {g}": comb(gamma=g) for g in (160, 40)},
+    "Comb, TC 40": comb(gamma=40),
     "Comb, KL 4": comb(kl=4),
+    **{f"Comb, pairs {w}": comb(gamma=0, **{"objective.pairs": _pairs(w)}) for w in (8, 40)},
+    "Comb, KL 4, pairs 40": comb(kl=4, gamma=0, **{"objective.pairs": _pairs(40)}),
     "Comb, variance 12": comb(**{"objective.var": {"term": "posterior_variance", "weight": 12}}),
-    "VAE": {"method": "vae", **NETWORK, **TEN},
-    **{f"FactorVAE {g}": factor_vae(g) for g in (10, 20)},
-    "FactorVAE 0 to 20 in a half": factor_vae(_ramp(0, 20, 0.5)),
-    "beta-TCVAE 6": tcvae(6),
+    "FactorVAE 20": factor_vae(20),
     "beta-TCVAE 8 to 1": tcvae(_ramp(8, 1, 0.8)),
     "RTC-VAE 10, eta 10": rtc(10, 10),
     "HFVAE 6, 3, two groups": hf_vae(6, 3, 5, 5),
@@ -129,10 +132,11 @@ OBJECTIVES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+
 OPTIMISERS: Mapping[str, Mapping[str, Any]] = {
     "Adam 1e-3": {},
-    "Adam 5e-4": {"optimizer.lr": 5e-4},
     "Adam 2e-3": {"optimizer.lr": 2e-3},
+    "Adam 5e-4": {"optimizer.lr": 5e-4},
     "AdamW 0.01": {"optimizer.weight_decay": 0.01},
     "cosine": {"optimizer.schedule": {"kind": "cosine", "steps": STEPS, "warmup": 0, "floor": 0.05}},
     "critic 3e-3": {"critic_optimizer.lr": 3e-3},
@@ -159,13 +163,12 @@ class Cell:
 
 def cells() -> list[Cell]:
     """Every part by itself at the centre."""
-    by_part = [
+    return list(dict.fromkeys([
         *(Cell(objective=name) for name in OBJECTIVES if name.startswith("Comb")),
-        *(Cell(optimiser=name) for name in OPTIMISERS),
         *(Cell(encoder=name) for name in ENCODERS),
+        *(Cell(optimiser=name) for name in OPTIMISERS),
         *(Cell(objective=name) for name in OBJECTIVES),
-    ]
-    return list(dict.fromkeys([Cell(), *by_part]))
+    ]))  # fmt: skip
 
 
 NOTE = (

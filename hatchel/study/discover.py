@@ -46,6 +46,8 @@ class Candidate:
     label: str
     method: str
     fields: Mapping[str, Any]
+    anew: bool = False
+    """Whether every round trains it from the start, because its schedule is as long as the training."""
 
 
 def portfolio(shape: tuple[int, ...]) -> list[Candidate]:
@@ -61,7 +63,15 @@ def portfolio(shape: tuple[int, ...]) -> list[Candidate]:
         Candidate(f"FactorVAE {g * scale:g}", "factor_vae", {"gamma": g * scale, **critic, **split})
         for g in (5, 10, 30)
     ]
-    return made
+    return [*made, *_combs(scale / 4)] if pictures else made
+
+
+def _combs(scale: float) -> list[Candidate]:
+    """Its own weights, which are for 64 px and stand for smaller images too, and a bottleneck that stays tighter."""
+    of = {"gamma": 80.0, "kl.start": 32.0, "kl.end": 4.0}
+    made = {"Comb": of, "Comb, tighter": {**of, "kl.end": 8.0}}
+    scaled = {label: {k: v * max(1.0, scale) for k, v in fields.items()} for label, fields in made.items()}
+    return [Candidate(label, "comb", fields, anew=True) for label, fields in scaled.items()]
 
 
 @dataclass
@@ -159,7 +169,6 @@ class Discovery:
     def _task(self, label: str, seed: int, steps: int) -> Grown:
         one = self.candidates[label]
         fields = {"steps": steps, "batch_size": 64, "optimizer.lr": 1e-3, **one.fields}
-        # Schedules would be cut to the steps of a round: none of the portfolio has one.
         run = resolve(one.method, self.data, fields)
         return Grown(seed=1000 * self.seed + seed, run=run, items=min(ITEMS, len(self.loaded)))
 
@@ -180,9 +189,10 @@ class Discovery:
         slots = min(self.engine.slots, len(labels) * seeds)
         work = max(0.0, end - self.plan.spent) * slots - len(labels) * seeds * self.plan.overhead
         done, known = (self.plan.sizes[-1], ROUNDS[number - 1][0]) if number else (0, 0)
-        # Seeds of the last round go on from where they are; a new one begins anew.
+        # Seeds of the last round go on from where they are, but for schedules; a new one begins anew.
         cost = sum(self.plan.costs[label] for label in labels)
-        steps = (work + cost * done * min(known, seeds)) / (cost * seeds)
+        kept = sum(self.plan.costs[label] for label in labels if not self.candidates[label].anew)
+        steps = (work + kept * done * min(known, seeds)) / (cost * seeds)
         return max(done + TRIAL, int(steps) // 50 * 50)
 
     def _run(self, tasks: Sequence[Grown], on_progress: Callable[[Tally], None]) -> None:

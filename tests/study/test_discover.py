@@ -59,6 +59,21 @@ def test_weights_grow_with_the_number_of_pixels() -> None:
     assert "encoder" not in portfolio((12,))[0].fields  # rows have no convolutions
 
 
+def test_comb_has_its_own_weights_up_to_64_px() -> None:
+    found = {side: {c.label: c for c in portfolio((3, side, side))} for side in (32, 64, 128)}
+    assert found[32]["Comb"] == found[64]["Comb"]
+    assert found[128]["Comb"].fields["gamma"] == 4 * found[64]["Comb"].fields["gamma"]
+    assert not any(c.method == "comb" for c in portfolio((12,)))  # its encoder reads images
+
+
+def test_what_begins_anew_in_every_round_pays_for_all_of_its_steps(tmp_path: Path, tiny: None) -> None:
+    made = search(tmp_path, minutes=10)
+    made.plan.costs, made.plan.overhead, made.plan.spent = {"VAE": 0.01, "beta-VAE 4": 0.03}, 1.0, 270.0
+    made.plan.sizes = [2950]
+    made.candidates["VAE"] = Candidate("VAE", "vae", SMALL, anew=True)
+    assert made._size(1, ["VAE"]) == int((540 - 270 - 3) / 0.03) // 50 * 50
+
+
 def test_rounds_are_as_long_as_the_time_allows(tmp_path: Path, tiny: None) -> None:
     made = search(tmp_path, minutes=10)
     made.plan.costs, made.plan.overhead, made.plan.spent = {"VAE": 0.01, "beta-VAE 4": 0.03}, 1.0, 30.0
