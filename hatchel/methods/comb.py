@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hatchel.core.spec import NonNegative
 from hatchel.methods.method import Method, Parts, Terms
 from hatchel.nets.split import Split
 from hatchel.objective.estimators.discriminator import DensityRatio

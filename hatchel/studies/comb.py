@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hatchel.studies.pool import NETWORK, SHAPES, SMALL, TEN, columns, source
-from hatchel.study.frame import Frame, groups, select, values, with_value
+from hatchel.study.frame import Frame, groups, values, with_value
 from hatchel.study.grid import Grid, Scale, Setting, metrics, trained
 from hatchel.study.grid import changes as changes_of
 from hatchel.study.study import Study, register
@@ -36,7 +36,7 @@ class Round:
     cells: int
 
 
-ROUNDS = (Round(1, 99), Round(2, 8), Round(5, 3))
+ROUNDS = (Round(1, 99), Round(2, 4), Round(5, 2))
 
 
 def _recursive(**fields: Any) -> dict[str, Any]:
@@ -53,10 +53,8 @@ ENCODERS: Mapping[str, Any] = {
     "conv": "conv",
     "split": "split",
     "split, wide branches": _split(branch_channels=64, hidden=256),
-    "split, wide trunk": _split(channels=[64, 64, 128]),
     "recursive": "recursive",
     "recursive, then split": _recursive(**BRANCHES),
-    "recursive, then split, no router": _recursive(**BRANCHES, router="none"),
 }
 
 
@@ -121,25 +119,20 @@ OBJECTIVES: Mapping[str, Mapping[str, Any]] = {
     "Comb, TC 40": comb(gamma=40),
     "Comb, KL 4": comb(kl=4),
     **{f"Comb, pairs {w}": comb(gamma=0, **{"objective.pairs": _pairs(w)}) for w in (8, 40)},
-    "Comb, KL 4, pairs 40": comb(kl=4, gamma=0, **{"objective.pairs": _pairs(40)}),
     "Comb, variance 12": comb(**{"objective.var": {"term": "posterior_variance", "weight": 12}}),
     "FactorVAE 20": factor_vae(20),
     "beta-TCVAE 8 to 1": tcvae(_ramp(8, 1, 0.8)),
-    "RTC-VAE 10, eta 10": rtc(10, 10),
     "HFVAE 6, 3, two groups": hf_vae(6, 3, 5, 5),
     "DeVAE 1, 10, 40": de_vae(1, 10, 40),
     "DeVAE 1, 10, 40 + TC 10": de_vae(1, 10, 40, **{"objective.tc": _tc([10, 10, 10])}),
 }
 
 
-
 OPTIMISERS: Mapping[str, Mapping[str, Any]] = {
     "Adam 1e-3": {},
     "Adam 2e-3": {"optimizer.lr": 2e-3},
-    "Adam 5e-4": {"optimizer.lr": 5e-4},
     "AdamW 0.01": {"optimizer.weight_decay": 0.01},
     "cosine": {"optimizer.schedule": {"kind": "cosine", "steps": STEPS, "warmup": 0, "floor": 0.05}},
-    "critic 3e-3": {"critic_optimizer.lr": 3e-3},
     "2 critic updates": {"critic_updates": 2},
 }
 

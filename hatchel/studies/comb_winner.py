@@ -1,4 +1,4 @@
-"""Comb as it came out of the search: on fresh seeds and other data; each part taken away; how the gradients of its latents meet."""
+"""Comb as it is shipped: on fresh seeds and other data; each part taken away; how the gradients of its latents meet."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from hatchel.nets.part import Encoder, Shape
 from hatchel.nets.split import Split
 from hatchel.objective.trace import Batch
 from hatchel.objective.weights import Ramp
-from hatchel.studies.comb import SCORES, judged
+from hatchel.studies.comb import JUDGED, SCORES, judged
 from hatchel.studies.pool import (
     CLASSES,
+    ON_THE_WAY,
     SHAPES,
     SPRITES,
-    STEPS,
     TEN,
     cell,
     factor_vae,
@@ -41,7 +41,7 @@ from hatchel.studies.pool import (
 )
 from hatchel.study.claims import best, per_seed
 from hatchel.study.frame import Frame, groups, select
-from hatchel.study.grid import Grid, Scale, Setting
+from hatchel.study.grid import Grid, Scale, Setting, metrics
 from hatchel.study.statistics import paired_difference
 from hatchel.study.study import Study, register
 from hatchel.study.table import Column, Table, TableRow, table
@@ -53,6 +53,9 @@ from hatchel.training.spec import RunSpec
 
 NAME = "Comb"
 SEEDS = 10
+LONG = 12_000
+LONGER = f"{LONG:,} steps"
+MEASURED = metrics(*JUDGED, "sap", "modularity", "active_units", "gaussian_tc", "reconstruction", "elbo_terms")
 COLUMNS = (
     *SCORES,
     Column("reconstruction", "reconstruction (nats)", digits=1),
@@ -67,14 +70,30 @@ def winner(variant: str = "", reads: str = "split", **changed: Any) -> Setting:
 
 
 def confirm(scale: Scale) -> Grid:
-    """Comb and the plain methods nearest to it everywhere; then the pool, whose runs are not computed twice."""
-    beside = [tcvae(6, "split"), factor_vae(10), vae()]
-    small, sprites = (stage(d, scale, [winner(), *beside], SEEDS) for d in (SHAPES, SPRITES))
-    large = _on(Shapes3D(size=64), small, "Shapes3D, 64 px")
-    digits = _agreement(small if scale == "smoke" else _on(MNIST(), small, "MNIST"))
-    methods = [stage(data, scale, [*main(n), *strengths(), *others(n)], 5) for data, n in CLASSES.items()]
-    then = [digits] if scale == "smoke" else _new(small, [sprites, large, digits, *methods])
-    return replace(small, then=tuple(then))
+    """Comb, trained long and as long as the pool, then its neighbours trained long, then the pool, never computed twice."""
+    beside = [factor_vae(10), tcvae(6, "split"), vae()]
+    first, sprites = (long(d, scale, [winner(LONGER)], SEEDS) for d in (SHAPES, SPRITES))
+    alike = [stage(data, scale, [winner()], SEEDS) for data in (SHAPES, SPRITES)]
+    large = _on(Shapes3D(size=64), first, "Shapes3D, 64 px")
+    digits = _agreement(first if scale == "smoke" else _on(MNIST(), first, "MNIST"))
+    neighbours = [long(d, scale, [_longer(one) for one in beside], 5) for d in (SHAPES, SPRITES)]
+    methods = [stage(data, scale, [*beside, *main(n), *strengths(), *others(n)], 5) for data, n in CLASSES.items()]
+    if scale == "smoke":
+        return replace(first, then=(digits, stage(SHAPES, scale, [winner(), *beside], 1)))
+    then = _new(first, [alike[0], sprites, alike[1], digits, *neighbours, *methods, large])
+    return replace(first, then=tuple(then))
+
+
+def long(data: str, scale: Scale, settings: Sequence[Setting], seeds: int) -> Grid:
+    """As in the pool, but trained longer, in bfloat16, and measured by less."""
+    if scale != "laptop":
+        return stage(data, scale, settings, seeds)
+    own = {"steps": LONG, "precision": "bfloat16", "metrics": MEASURED, "beside": ON_THE_WAY, "snapshots": 6}
+    return stage(data, scale, settings, seeds, **own)
+
+
+def _longer(setting: Setting) -> Setting:
+    return Setting({**setting.labels, "variant": LONGER}, setting.changes)
 
 
 def _on(data: Source, grid: Grid, name: str) -> Grid:
@@ -102,11 +121,11 @@ def _new(first: Grid, rest: Sequence[Grid]) -> list[Grid]:
 
 
 def confirm_tables(frame: Frame) -> list[Table]:
-    """Everything by its labels; then the winner less each method at its best strength, paired over seeds."""
+    """Everything by its labels; then Comb less each method trained as long, at its best strength, paired over seeds."""
     scored, by = judged(frame), ("data", "method", "encoder", "variant")
     rows: list[TableRow] = []
     for key, other in groups(scored, *by).items():
-        own = select(scored, data=key[0], method=NAME)
+        own = select(scored, data=key[0], method=NAME, variant=LONGER if key[3] == LONGER else "")
         if key[1] != NAME and len(own):
             found = tuple(_difference(own, other, c.name) for c in SCORES)
             rows.append(TableRow(key, found, (None,) * len(SCORES)))
@@ -126,14 +145,14 @@ def ablation(scale: Scale) -> Grid:
     end = Comb().kl
     assert isinstance(end, Ramp)
     settings = [
-        winner(),
+        winner(LONGER),
         winner("plain encoder", "conv", encoder="conv"),
         winner("bottleneck open from the start", kl=end.end),
         winner("no discriminator", gamma=0),
         winner("split encoder alone", kl=end.end, gamma=0),
         *(winner(f"plain encoder of as many {w}", "conv", encoder=wide_conv(w)) for w in SIZES),
     ]
-    grid = stage(SHAPES, scale, settings, SEEDS)
+    grid = long(SHAPES, scale, settings, SEEDS)
     gradients: list[Case] = []
     for case in grid.cases:
         assert isinstance(case.task, Trained)
