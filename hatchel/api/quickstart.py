@@ -28,17 +28,23 @@ from hatchel.report.style import png
 from hatchel.report.trackers import traversals
 from hatchel.training.callbacks import Callback
 from hatchel.training.loop import Stopped
-from hatchel.training.run import TrainedRun, train
+from hatchel.training.run import TrainedRun, decided, train
 from hatchel.training.spec import Adam, RunSpec
 
 DATA = Shapes3D(size=32)
-FIELDS: dict[str, Any] = {
-    "steps": 3_000, "batch_size": 64, "optimizer": Adam(lr=1e-3), "test_share": 0.1, "checkpoint_every": 500
-}  # fmt: skip
-QUICKSTART = resolve("beta_tcvae", DATA, {"beta": 6.0, "encoder": "split"}).with_fields(**FIELDS)
-"""Beta-TCVAE with the encoder of Split Encoder 2019: the highest mean MIG of the pool on Shapes3D, over five seeds."""
-CONTROL = resolve("vae", DATA).with_fields(**FIELDS)
-"""The plain method beside it."""
+STEPS = 5_000
+
+
+def specs(steps: int = STEPS) -> tuple[RunSpec, RunSpec]:
+    """The model, by the method that the study comb-search found, and the plain method beside it."""
+    fields: dict[str, Any] = {
+        "batch_size": 64, "optimizer": Adam(lr=1e-3), "test_share": 0.1, "checkpoint_every": 500, "precision": "auto"
+    }  # fmt: skip
+    model, control = (resolve(method, DATA, {"steps": steps}) for method in ("comb", "vae"))
+    return model.with_fields(**fields), control.with_fields(**fields)
+
+
+QUICKSTART, CONTROL = specs()
 GROWING = "growing.png"
 
 
@@ -159,9 +165,11 @@ def untrained(run: TrainedRun) -> TrainedRun:
 def _both(spec: RunSpec, control: RunSpec, out: Path, force: bool, progress: bool) -> tuple[TrainedRun, TrainedRun]:
     """Model and control at once, each with half of the cores: two single threads do more than one pair of them."""
     beside, cores = out / "control" / control.name, os.cpu_count() or 1
+    data = spec.data.load()  # rendered once, not by both
+    precision = decided(spec.fit_to(data), data, None if force else out).precision
+    spec, control = (made.with_fields(precision=precision) for made in (spec, control))
     if cores == 1:
         return _trained(spec, out, force, progress, Growing()), _trained(control, beside, force, progress)
-    _ = spec.data.load()  # rendered once, not by both
     half = {"threads": cores // 2}
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         other = pool.submit(_control, to_dict(control.with_fields(**half)), beside, force)

@@ -221,14 +221,12 @@ def quickstart(
 
     Ctrl-C loses nothing: the same command resumes. Finished models are only measured and reported again.
     """
-    from hatchel.api.quickstart import CONTROL, QUICKSTART, print_scores
+    from hatchel.api.quickstart import STEPS, print_scores, specs
     from hatchel.api.quickstart import quickstart as start
     from hatchel.core.progress import quietly
 
     check_folder(out)
-    spec, control = QUICKSTART.with_fields(seed=seed), CONTROL.with_fields(seed=seed)
-    if steps is not None:
-        spec, control = spec.with_fields(steps=steps), control.with_fields(steps=min(steps, control.steps))
+    spec, control = (made.with_fields(seed=seed) for made in specs(steps or STEPS))
     log: Callable[[str], None] = (lambda line: None) if quiet or as_json else print
     with quietly(quiet):
         result = start(out, spec=spec, control=control, force=force, progress=not quiet, log=log)

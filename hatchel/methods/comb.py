@@ -1,4 +1,4 @@
-"""Comb: a bottleneck that opens while a discriminator keeps the latents independent, read by an encoder of branches."""
+"""Comb: a bottleneck that opens while a discriminator keeps latents independent, read by an encoder of branches."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hatchel.training.spec import Adam
 
 
 class Comb(Method):
-    """rec + w(t) KL + gamma TC, w falling, TC by a discriminator, with the split encoder.
+    """rec + w(t) KL + gamma TC, w falling by equal factors, TC by a discriminator, with the split encoder.
 
-    Ours, of parts of others: FactorVAE's objective, Split Encoder's branches, and the opening bottleneck of DynamicVAE and
-    DeVAE as a plain schedule: while w is large only the factor that explains most enters the code, in one latent; as it
-    falls the others follow one by one, each into a latent of its own, and the discriminator keeps them from mixing.
+    Ours, of parts of others: FactorVAE's objective, Split Encoder's branches, the opening bottleneck of DynamicVAE and
+    DeVAE as a plain schedule, and He's initial weights. While w is large only the factors that explain most enter the
+    code; as it falls the others follow, each into a latent of its own, and the discriminator keeps them from mixing.
     Weights are for 64 px; the reconstruction of smaller images is scaled up to that many pixels.
     """
 
@@ -26,8 +26,8 @@ class Comb(Method):
 
     gamma: Strength = 80.0
     """Weight of the total correlation."""
-    kl: Strength = Ramp(start=32.0, end=4.0, steps=240_000, delay=30_000)
-    """w(t): a tenth of the training at its start, where hardly more than one factor pays, a tenth at its end."""
+    kl: Strength = Ramp(start=128.0, end=4.0, steps=200_000, delay=12_500, curve="geometric")
+    """w(t): falls over two thirds of the training, then stays, so that small factors find a latent that is free."""
     by: Estimator = DensityRatio(hidden=256)
     """How the total correlation is estimated."""
 
@@ -35,4 +35,4 @@ class Comb(Method):
         return {"rec": Reconstruction(), "kl": self.kl * KL(), "tc": self.gamma * TotalCorrelation(self.by)}
 
     def parts(self) -> Parts:
-        return {"encoder": Split(), "optimizer": Adam(lr=1e-3), "reconstruction_scale": "64px"}
+        return {"encoder": Split(), "optimizer": Adam(lr=1e-3), "reconstruction_scale": "64px", "initial": "he"}

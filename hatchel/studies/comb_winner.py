@@ -29,6 +29,7 @@ from hatchel.studies.pool import (
     ON_THE_WAY,
     SHAPES,
     SPRITES,
+    STEPS,
     TEN,
     cell,
     factor_vae,
@@ -70,13 +71,13 @@ def winner(variant: str = "", reads: str = "split", **changed: Any) -> Setting:
 
 
 def confirm(scale: Scale) -> Grid:
-    """Comb, trained long and as long as the pool, then its neighbours trained long, then the pool, never computed twice."""
+    """Comb, trained long and as long as the pool; then its neighbours trained long; then the pool; nothing twice."""
     beside = [factor_vae(10), tcvae(6, "split"), vae()]
-    first, sprites = (long(d, scale, [winner(LONGER)], SEEDS) for d in (SHAPES, SPRITES))
-    alike = [stage(data, scale, [winner()], SEEDS) for data in (SHAPES, SPRITES)]
+    first, sprites = (lean(d, scale, [winner(LONGER)], SEEDS, LONG) for d in (SHAPES, SPRITES))
+    alike = [lean(data, scale, [winner()], SEEDS) for data in (SHAPES, SPRITES)]
     large = _on(Shapes3D(size=64), first, "Shapes3D, 64 px")
     digits = _agreement(first if scale == "smoke" else _on(MNIST(), first, "MNIST"))
-    neighbours = [long(d, scale, [_longer(one) for one in beside], 5) for d in (SHAPES, SPRITES)]
+    neighbours = [lean(d, scale, [_longer(one) for one in beside], 5, LONG) for d in (SHAPES, SPRITES)]
     methods = [stage(data, scale, [*beside, *main(n), *strengths(), *others(n)], 5) for data, n in CLASSES.items()]
     if scale == "smoke":
         return replace(first, then=(digits, stage(SHAPES, scale, [winner(), *beside], 1)))
@@ -84,12 +85,12 @@ def confirm(scale: Scale) -> Grid:
     return replace(first, then=tuple(then))
 
 
-def long(data: str, scale: Scale, settings: Sequence[Setting], seeds: int) -> Grid:
-    """As in the pool, but trained longer, in bfloat16, and measured by less."""
+def lean(data: str, scale: Scale, settings: Sequence[Setting], seeds: int, steps: int = 0) -> Grid:
+    """As in the pool, or longer, but in bfloat16 and measured by less."""
     if scale != "laptop":
         return stage(data, scale, settings, seeds)
-    own = {"steps": LONG, "precision": "bfloat16", "metrics": MEASURED, "beside": ON_THE_WAY, "snapshots": 6}
-    return stage(data, scale, settings, seeds, **own)
+    own = {"steps": steps or STEPS[data], "precision": "bfloat16", "metrics": MEASURED, "beside": ON_THE_WAY}
+    return stage(data, scale, settings, seeds, **own, snapshots=6 if steps else 5)
 
 
 def _longer(setting: Setting) -> Setting:
@@ -145,14 +146,15 @@ def ablation(scale: Scale) -> Grid:
     end = Comb().kl
     assert isinstance(end, Ramp)
     settings = [
-        winner(LONGER),
+        winner(),
         winner("plain encoder", "conv", encoder="conv"),
         winner("bottleneck open from the start", kl=end.end),
         winner("no discriminator", gamma=0),
-        winner("split encoder alone", kl=end.end, gamma=0),
+        winner("torch's initial weights", initial="torch"),
+        winner("split encoder alone", kl=end.end, gamma=0, initial="torch"),
         *(winner(f"plain encoder of as many {w}", "conv", encoder=wide_conv(w)) for w in SIZES),
     ]
-    grid = long(SHAPES, scale, settings, SEEDS)
+    grid = lean(SHAPES, scale, settings, SEEDS)
     gradients: list[Case] = []
     for case in grid.cases:
         assert isinstance(case.task, Trained)
@@ -167,7 +169,7 @@ SIZES = ("parameters", "multiplications")
 
 @functools.cache
 def wide_conv(what: str, shape: Shape = (3, 32, 32), sites: int = 10) -> Conv:
-    """The plain encoder, wider in all layers alike, with the split encoder's number of parameters or multiplications."""
+    """The plain encoder, wider in all layers alike, with as many parameters or multiplications as the split one."""
     wanted = size(Split(), what, shape, sites)
     made = [Conv(channels=(c, c, 2 * c, 2 * c), hidden=(8 * c,)) for c in range(16, 97, 2)]
     return min(made, key=lambda conv: abs(size(conv, what, shape, sites) - wanted))

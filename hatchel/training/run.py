@@ -242,14 +242,19 @@ def train(
         spec = spec.with_fields(data=Memory(held.fingerprint))
     spec = updated(spec, fields) if fields else spec
     loaded = held or spec.data.load()
-    spec = spec.fit_to(loaded)
-    if spec.precision == "auto":
-        known = out is not None and not force and (Path(out) / "config.json").is_file()
-        chosen = Description.read(Path(out)).spec.precision if known and out else faster_precision(spec, loaded)
-        spec = spec.with_fields(precision=chosen)
+    spec = decided(spec.fit_to(loaded), loaded, None if force else out)
     folder = Path(out) if out is not None else Path("runs") / f"{spec.name}-{spec.digest()}"
     with processes(choose_device(spec.device)):
         return _train(spec, loaded, folder, resume, force, progress, listeners)
+
+
+def decided(spec: RunSpec, data: Dataset, folder: str | Path | None = None) -> RunSpec:
+    """With `precision=auto` decided, for a spec fitted to the data: as the run in the folder has it, or tried."""
+    if spec.precision != "auto":
+        return spec
+    known = folder is not None and (Path(folder) / "config.json").is_file()
+    chosen = Description.read(Path(folder)).spec.precision if known and folder else faster_precision(spec, data)
+    return spec.with_fields(precision=chosen)
 
 
 def resume_run(

@@ -20,6 +20,7 @@ from hatchel.latents.diagonal import Diagonal
 from hatchel.latents.latent import Latent
 from hatchel.latents.likelihoods import Bernoulli, Columns, Likelihood
 from hatchel.nets.conv import Conv, Deconv
+from hatchel.nets.initial import Initial, he
 from hatchel.nets.layers import convolvable
 from hatchel.nets.mlp import Mlp, MlpDecoder
 from hatchel.nets.part import Decoder, Encoder, Shape, feature_shapes
@@ -162,6 +163,8 @@ class RunSpec(Spec):
     """`64px` (ours): below 64 pixels the reconstruction enters the loss times (64 / size)^2, so that the weights of
     papers that train at 64 pixels mean what they mean there; `printed`: as it is, with weights (64 / size)^2 as strong.
     """
+    initial: Initial = added(default="torch")
+    """Weights of encoder and decoder at the start: torch's own, or `he`, with which deep networks learn sooner."""
     stop: Stop | None = added(default=None)
     """When to end before the last step: `plateau` of the loss, or of a `metric`; left out: never."""
     precision: Literal["float32", "bfloat16", "float16", "auto"] = "float32"
@@ -229,6 +232,9 @@ class RunSpec(Spec):
         with torch.random.fork_rng(devices=[]), fitting_parameters():
             torch.manual_seed(self.seed)
             model = Model(self.encoder, self.latent, self.decoder, self.likelihood, shape)
+            if self.initial == "he":
+                he(model.encoder)
+                he(model.decoder)
             features = feature_shapes(model.encoder, shape)
             factor = (64 / min(64, math.sqrt(shape[1] * shape[2]))) ** 2 if len(shape) == 3 else 1.0
             factors = dict.fromkeys(self._rescaled(), factor)

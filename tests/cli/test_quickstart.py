@@ -9,14 +9,21 @@ import torch
 from PIL import Image
 
 from hatchel.api import quickstart as module
-from hatchel.api.quickstart import CONTROL, QUICKSTART, Quickstart, print_scores, quickstart, untrained
+from hatchel.api.quickstart import CONTROL, QUICKSTART, STEPS, Quickstart, print_scores, quickstart, specs, untrained
+from hatchel.data.dataset import Dataset
 from hatchel.data.xy_squares import XYSquares
 from hatchel.latents.diagonal import Diagonal
+from hatchel.objective.weights import Ramp
+from hatchel.training import run as run_module
 from hatchel.training.events import read_events
 from hatchel.training.loop import Stopped
 from hatchel.training.run import TrainedRun, train
+from hatchel.training.spec import RunSpec
 
-SMALL = {"data": XYSquares(size=32), "latent": Diagonal(3), "batch_size": 16, "log_every": 5, "test_share": 0.0}
+SMALL = {
+    "data": XYSquares(size=32), "latent": Diagonal(3), "batch_size": 16, "log_every": 5, "test_share": 0.0,
+    "precision": "float32",
+}  # fmt: skip
 SPEC = QUICKSTART.with_fields(steps=20, **SMALL)
 PLAIN = CONTROL.with_fields(steps=10, **SMALL)
 
@@ -118,3 +125,24 @@ def test_the_model_is_the_promised_one() -> None:
     assert QUICKSTART.data.kind == "shapes3d"
     assert CONTROL.latent == QUICKSTART.latent
     assert CONTROL.formula() == "-log p(x|z) + KL(q(z|x)||p(z))"
+    assert QUICKSTART.name == "comb"
+    whole, tenth = (model.objective["kl"].weight for model, _ in (specs(), specs(STEPS // 10)))
+    assert isinstance(whole, Ramp) and isinstance(tenth, Ramp)  # noqa: PT018
+    assert tenth.at(STEPS // 20) == pytest.approx(whole.at(STEPS // 2), rel=0.01)
+
+
+def test_both_train_in_the_precision_that_was_faster(
+    tmp_path: Path, one_core: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Measured once, for the model; the control does not measure again."""
+    asked: list[str] = []
+
+    def faster(spec: RunSpec, data: Dataset) -> str:
+        asked.append(spec.name)
+        return "bfloat16"
+
+    monkeypatch.setattr(run_module, "faster_precision", faster)
+    spec, plain = (made.with_fields(steps=3, precision="auto") for made in (SPEC, PLAIN))
+    found = quickstart(tmp_path / "out", spec=spec, control=plain, bootstrap=0, progress=False)
+    assert asked == ["comb"]
+    assert found.model.run.spec.precision == found.controls[1].findings.run.spec.precision == "bfloat16"

@@ -1,4 +1,4 @@
-"""Comb: FactorVAE's objective at every weight of its KL, and a schedule that follows the training and the image's size."""
+"""Comb: FactorVAE's objective at every weight of its KL; a schedule that follows the training and the image's size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_schedule_is_the_same_share_of_every_training() -> None:
 def test_with_a_constant_weight_it_is_factor_vae_with_a_scaled_reconstruction() -> None:
     """At 32 px the reconstruction counts four times; four times FactorVAE's weights then make four times its loss."""
     data, batch = XYSquares(size=32), Batch(torch.rand(8, 1, 32, 32), 100, 3, 0)
-    parts = {"encoder": Split(), "by": {"kind": "density_ratio", "hidden": 256}, "gamma": 20}
+    parts = {"encoder": Split(), "by": {"kind": "density_ratio", "hidden": 256}, "gamma": 20, "initial": "he"}
     runs = resolve("comb", data, {"kl": 4, "gamma": 80}), resolve("factor_vae", data, parts)
     ours, theirs = (float(run.fit_to_shape((1, 32, 32)).build((1, 32, 32))(batch).objective) for run in runs)
     assert ours == pytest.approx(4 * theirs, rel=1e-6)
