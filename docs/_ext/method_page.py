@@ -95,6 +95,27 @@ def departures(member: type[Any], rest: str) -> str:
     return "\n\n".join(blocks + said)
 
 
+STUDIES = {"comb": ("comb-confirm", "comb-ablation", "comb-search")}
+"""Of methods that have studies of their own in place of settings in the pool."""
+
+
+def studied(kind: str) -> str:
+    """The tables of a method's own studies, as far as they were run."""
+    from hatchel.core.errors import HatchelError
+    from hatchel.study.study import Study
+
+    parts = []
+    for name in STUDIES[kind]:
+        study = Study.load(name)
+        try:
+            tables = study.tables(study.frame("laptop"))
+        except HatchelError:  # no record yet
+            continue
+        parts += [f"`hatchel study run {name}`: {study.about}"]
+        parts += [f"{escaped(t.title)}:\n\n{t.markdown()}" for t in tables if t.rows]
+    return "\n\n".join(parts) or "Not run yet."
+
+
 @functools.cache
 def _pool() -> tuple[dict[str, str], Any]:
     """The kind of the method of every task of the pool by the task's digest, and the pool's records."""
@@ -134,6 +155,8 @@ def results(kind: str) -> str:
             cells.append(f"{mean.value:.{digits}f}{interval}" if mean else "")
         data, _, strength, encoder, variant = key
         rows.append([data, strength, encoder, escaped(str(variant)), *cells, found["seed"].nunique()])
+    if not rows and kind in STUDIES:
+        return studied(kind)
     if not rows:
         return "Not run yet in the [pool](../studies.md), the project's own comparison of all methods."
     head = ["data", "strength", "encoder", "variant", *COLUMNS.values(), "seeds"]
