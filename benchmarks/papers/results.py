@@ -17,6 +17,7 @@ import re
 from pathlib import Path
 
 import pandas as pd
+from comb_page import write as write_comb
 from head import head
 from notes import NOTES
 
@@ -65,6 +66,7 @@ def main() -> None:
         *(sections[name] for name in sorted(sections)),
     ]
     page.write_text("\n".join(parts), encoding="utf-8")
+    write_comb(options.out)
 
 
 def published(text: str) -> tuple[dict[str, str], dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from hatchel.explorer.uploads import RequestError, as_image, fitted, opened
 from hatchel.metrics.probe import Probe
 from hatchel.report.dimensions import Dimensions, site_information
 from hatchel.report.findings import level_dimensions
-from hatchel.report.pictures import to_bytes
+from hatchel.report.pictures import clearest_row, to_bytes
 from hatchel.training.run import TrainedRun
 
 POINTS = 1_500
@@ -36,10 +37,15 @@ Codes = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Space:
-    """One latent space of a run: its sliders in the order of the page, and the items' codes there."""
+    """One latent space of a run: what its dimensions carry, and the items' codes there."""
 
-    sliders: tuple[Slider, ...]
+    dimensions: Dimensions
     codes: Codes  # (n, D)
+
+    @functools.cached_property
+    def sliders(self) -> tuple[Slider, ...]:
+        """In the order of the page."""
+        return sliders(self.dimensions)
 
 
 @dataclass(frozen=True)
@@ -136,18 +142,11 @@ class Session:
             "batch": BATCH,
         }
 
-    @property
+    @functools.cached_property
     def start(self) -> int:
-        """The item nearest to the median code of the first run, each real coordinate on the scale of its range."""
+        """An item near the median code of the first run, on which every slider shows."""
         space = self.runs[0].spaces[0]
-        real = [slider for slider in space.sliders if slider.real]
-        if not real:
-            return int(self.items[0])
-        chosen = space.codes[:, [slider.columns[0] for slider in real]]
-        scale = np.array([slider.high - slider.low for slider in real])
-        weight = np.array([max(slider.information, 0.0) for slider in real])
-        distance = ((chosen - np.median(chosen, axis=0)) / scale) ** 2 @ weight
-        return int(self.items[distance.argmin()])
+        return int(self.items[clearest_row(self.first, space.codes, space.dimensions)])
 
     def pick(self, item: int) -> dict[str, Any]:
         """An item of the data and its codes."""
@@ -189,7 +188,7 @@ class Session:
             return self._fitted_spaces(run)  # another part of the data was held out
         stored = StoredScores(run, items=len(self.items), seed=self.seed)
         return tuple(
-            Space(sliders(level_dimensions(stored, self._probe(codes.mean), level)), codes.mean)
+            Space(level_dimensions(stored, self._probe(codes.mean), level), codes.mean)
             for level, codes in enumerate(stored.encoded.levels)
         )
 
@@ -213,7 +212,7 @@ class Session:
                 terms = metric.score(Probe(mean[:, real], std=std[:, real]), self.seed)
                 information = list(terms.parts["mutual_information_per_dimension"].values())
             found = Dimensions.of(self._probe(mean), site_information(variables, mean, information), variables)
-            spaces.append(Space(sliders(found), mean))
+            spaces.append(Space(found, mean))
         return tuple(spaces)
 
     def _probe(self, mean: Codes) -> Probe:

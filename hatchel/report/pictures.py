@@ -111,32 +111,49 @@ def typical(codes: NDArray[np.floating], dimensions: Dimensions) -> NDArray[np.f
     A real item's code, since the median of each dimension by itself may be a code that no item has. Its classes are
     decided: a digit stays that digit while its style moves.
     """
-    return _most_typical(codes, dimensions, 1)[0]
+    return _decided(codes[_nearest(codes, dimensions, 1)], dimensions)[0]
 
 
 def clearest(run: TrainedRun, codes: NDArray[np.floating], dimensions: Dimensions) -> NDArray[np.floating]:
-    """(n, D) -> (D,): of the items nearest to the median code, 5 % or 100, the one whose image has the most contrast.
+    """(n, D) -> (D,): the code of `clearest_row`, its classes decided."""
+    return _decided(codes[[clearest_row(run, codes, dimensions)]], dimensions)[0]
 
-    What a dimension does to an object cannot be seen if that has the colour of what is behind it.
+
+def clearest_row(run: TrainedRun, codes: NDArray[np.floating], dimensions: Dimensions) -> int:
+    """Of the rows nearest to the median code, 5 % or 40, the one on which every dimension shows.
+
+    What a dimension does to an object cannot be seen if that has the colour of what is behind it. So: how much the
+    picture changes from one end of an active dimension to the other, as a share of the most on any of these items; of
+    the dimensions the least visible one; of the items the one where that shows most.
     """
-    near = _most_typical(codes, dimensions, min(100, max(1, len(codes) // 20)))
-    return near[int(run.decode(near).std(axis=(1, 2)).mean(axis=-1).argmax())]
+    rows = _nearest(codes, dimensions, min(40, max(1, len(codes) // 20)))
+    near = _decided(codes[rows], dimensions)
+    ends = np.array([0.0, 1.0])
+    dims = dimensions.active.tolist()[:ROWS] or dimensions.order[:1].tolist()
+    moving = np.concatenate([moved(code, dimensions, d, ends) for code in near for d in dims])
+    images = run.decode(moving).reshape(len(near), len(dims), 2, -1)
+    changes = np.abs(images[:, :, 1] - images[:, :, 0]).mean(axis=-1)
+    return int(rows[(changes / np.maximum(changes.max(axis=0), 1e-12)).min(axis=1).argmax()])
 
 
-def _most_typical(codes: NDArray[np.floating], dimensions: Dimensions, count: int) -> NDArray[np.floating]:
-    """(n, D) -> (count, D)."""
+def _nearest(codes: NDArray[np.floating], dimensions: Dimensions, count: int) -> NDArray[np.int64]:
+    """The rows nearest to the median code, (count,)."""
     width, weight = np.ones(codes.shape[1]), np.zeros(codes.shape[1])
     for d, site in enumerate(dimensions.sites):
         columns = list(site.columns)
         width[columns] = max(dimensions.high[d] - dimensions.low[d], 1e-12)
         weight[columns] = max(dimensions.information[d], 0.0)
     distance = ((codes - np.median(codes, axis=0)) / width) ** 2
-    chosen = codes[np.argsort(distance @ weight, kind="stable")[:count]]
+    return np.argsort(distance @ weight, kind="stable")[:count]
+
+
+def _decided(codes: NDArray[np.floating], dimensions: Dimensions) -> NDArray[np.floating]:
+    """With the most probable class of every discrete variable alone."""
     for site in dimensions.sites:
         if site.discrete:
             columns = list(site.columns)
-            chosen[:, columns] = np.eye(len(columns))[chosen[:, columns].argmax(axis=1)]
-    return chosen
+            codes[:, columns] = np.eye(len(columns))[codes[:, columns].argmax(axis=1)]
+    return codes
 
 
 def moved(start: NDArray[np.floating], dimensions: Dimensions, d: int, shares: Float) -> NDArray[np.float32]:

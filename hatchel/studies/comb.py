@@ -117,8 +117,7 @@ OBJECTIVES: Mapping[str, Mapping[str, Any]] = {
     "Comb, KL linear": comb(**{"kl.curve": "linear"}),
     "Comb, KL in a half": comb(**{"kl.steps": STEPS // 2}),
     **{
-        f"Comb, KL {a} to {b}": comb(**{"kl.start": a, "kl.end": b})
-        for a, b in ((32, 4), (512, 4), (128, 2), (128, 8))
+        f"Comb, KL {a} to {b}": comb(**{"kl.start": a, "kl.end": b}) for a, b in ((32, 4), (512, 4), (128, 2), (128, 8))
     },
     "Comb, KL 4": comb(kl=4),
     **{f"Comb, pairs {w}": comb(gamma=0, **{"objective.pairs": _pairs(w)}) for w in (8, 40)},

@@ -89,8 +89,8 @@ def lean(data: str, scale: Scale, settings: Sequence[Setting], seeds: int, steps
     """As in the pool, or longer, but in bfloat16 and measured by less."""
     if scale != "laptop":
         return stage(data, scale, settings, seeds)
-    own = {"steps": steps or STEPS[data], "precision": "bfloat16", "metrics": MEASURED, "beside": ON_THE_WAY}
-    return stage(data, scale, settings, seeds, **own, snapshots=6 if steps else 5)
+    own: dict[str, Any] = {"metrics": MEASURED, "beside": ON_THE_WAY, "snapshots": 6 if steps else 5}
+    return stage(data, scale, settings, seeds, steps=steps or STEPS[data], precision="bfloat16", **own)
 
 
 def _longer(setting: Setting) -> Setting:
@@ -139,6 +139,15 @@ def _difference(own: Frame, other: Frame, name: str) -> Estimate | None:
     a, b = per_seed(own, name), per_seed(other, best(name, "strength"))
     seeds = sorted(a.keys() & b.keys())
     return paired_difference([a[s] for s in seeds], [b[s] for s in seeds]) if len(seeds) > 1 else None
+
+
+def against_all(frame: Frame) -> Any:
+    """A figure: (MIG + DCI-D + FactorVAE score) / 3 of every seed on Shapes3D, Comb and the pool; None without runs."""
+    from hatchel.studies.leaderboard import named
+    from hatchel.study.figures import boxes
+
+    shown = select(judged(frame), data=SHAPES) if len(frame) else frame
+    return boxes(named(shown), "score", "setting", "(MIG + DCI-D + FactorVAE score) / 3") if len(shown) else None
 
 
 def ablation(scale: Scale) -> Grid:

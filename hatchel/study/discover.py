@@ -68,7 +68,7 @@ def portfolio(shape: tuple[int, ...]) -> list[Candidate]:
 
 def _combs(scale: float) -> list[Candidate]:
     """Its own weights, which are for 64 px and stand for smaller images too, and a bottleneck that stays tighter."""
-    of = {"gamma": 80.0, "kl.start": 32.0, "kl.end": 4.0}
+    of = {"gamma": 80.0, "kl.start": 128.0, "kl.end": 4.0}
     made = {"Comb": of, "Comb, tighter": {**of, "kl.end": 8.0}}
     scaled = {label: {k: v * max(1.0, scale) for k, v in fields.items()} for label, fields in made.items()}
     return [Candidate(label, "comb", fields, anew=True) for label, fields in scaled.items()]

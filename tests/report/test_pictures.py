@@ -38,12 +38,19 @@ def test_images_of_the_page_are_those_of_the_run(found: Findings) -> None:
     assert all(image.tobytes() in known for image in originals)
 
 
-def test_a_traversal_starts_where_most_can_be_seen() -> None:
-    """Of 100 codes on a line, the five nearest to the median, 0: the one whose image has the most contrast."""
-    codes = np.linspace(-50, 50, 101)[:, None][:100]
-    run = SimpleNamespace(decode=lambda z: np.abs(z + 0.6)[:, None, None] * np.array([0.0, 1.0])[None, None, :, None])
-    dims = Dimensions(np.ones(1), np.full(1, -50.0), np.full(1, 50.0))
-    assert clearest(run, codes, dims).tolist() == [-3.0]  # type: ignore[arg-type]
+def test_a_traversal_starts_where_every_dimension_can_be_seen() -> None:
+    """z1 shows by as much as z0 is away from -0.6; z0 shows anywhere; the third dimension says nothing and is ignored.
+
+    Of 100 codes on a line the five nearest to the median, 0, are asked: -3 to 1 (the median is -0.5).
+    """
+    line = np.linspace(-50, 50, 101)[:100]
+    codes = np.stack([line, np.zeros(100), np.zeros(100)], axis=1)
+
+    def decode(z: np.ndarray) -> np.ndarray:
+        return np.stack([100 * z[:, 0], np.abs(z[:, 0] + 0.6) * z[:, 1], 9 / (1 + np.abs(z[:, 0])) * z[:, 2]], axis=1)
+
+    dims = Dimensions(np.array([1, 1, 0.0]), np.array([-50.0, -1, -1]), np.array([50.0, 1, 1]))
+    assert clearest(SimpleNamespace(decode=decode), codes, dims).tolist() == [-3, 0, 0]  # type: ignore[arg-type]
 
 
 def test_mosaic_puts_every_image_in_its_place() -> None:
