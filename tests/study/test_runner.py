@@ -177,7 +177,7 @@ class TestHandedOut:
 
         def seconds(n: int) -> float:
             if n == runner.TOLD:
-                wait_for(lambda: len(sizes) == 200)
+                wait_for(lambda: len(sizes) == 200, 60)
                 out.set()
             return 5.0
 
