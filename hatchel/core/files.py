@@ -105,17 +105,22 @@ def sole_writer(folder: Path, option: str = "--out") -> Generator[None]:
         yield
 
 
-def write_text(path: Path, text: str, flush: bool = True) -> None:
+def write_text(path: Path, text: str, flush: bool = True, draft: Path | None = None) -> None:
     """Replace a file's content in one rename."""
-    write_bytes(path, text.encode("utf-8"), flush)
+    write_bytes(path, text.encode("utf-8"), flush, draft)
 
 
-def write_bytes(path: Path, content: bytes, flush: bool = True) -> None:
-    """Replace a file's content in one rename; without `flush` a power failure in the next seconds may undo it."""
+def write_bytes(path: Path, content: bytes, flush: bool = True, draft: Path | None = None) -> None:
+    """Replace a file's content in one rename; without `flush` a power failure in the next seconds may undo it.
+
+    `draft`: a file in the same folder that is not needed any more and becomes it. One new file less, and above all none
+    to remove: ext4 passes over those removed in the last minutes, one by one, each time that it makes one.
+    """
     remove_stale(path.parent)
-    draft = _draft(path)
+    mode = "wb" if draft else "xb"
+    draft = draft or _draft(path)
     try:
-        with draft.open("xb") as file, _held(draft):
+        with draft.open(mode) as file, _held(draft):
             file.write(content)
             file.flush()
             if flush:
@@ -128,12 +133,12 @@ def write_bytes(path: Path, content: bytes, flush: bool = True) -> None:
         raise
 
 
-def write_json(path: Path, value: Any, sealed: bool = True, flush: bool = True) -> None:
+def write_json(path: Path, value: Any, sealed: bool = True, flush: bool = True, draft: Path | None = None) -> None:
     """Replace a file by the value as indented JSON, without NaN; an object ends in its digest, unless not `sealed`."""
     text = json.dumps(value, indent=2, allow_nan=False)
     if sealed and isinstance(value, dict) and value:
         text = _seal(text.removesuffix("\n}").encode()).decode()
-    write_text(path, text.rstrip("\n") + "\n", flush)
+    write_text(path, text.rstrip("\n") + "\n", flush, draft)
 
 
 def read_json(path: Path) -> Any:

@@ -22,9 +22,11 @@ from hatchel.study.worker import BRIEF, CRASHES, Outcome, perform_several
 
 POLL = 1.0
 """Seconds between two checks of tasks that another runner computes."""
-FIRST, RAMP = 64, 10.0
-"""Tasks handed out, and seconds waited, until the first one tells whether they are short enough to be handed out
-together: a message of an engine's costs several milliseconds."""
+FIRST, RAMP = 64, 30.0
+"""Messages handed out, and seconds waited, until as many tasks have told whether they are short enough to be handed out
+together: a message of an engine's costs several milliseconds, and a worker takes seconds to start."""
+TOLD = 3
+"""Timed tasks that are believed to be long."""
 
 
 @dataclass
@@ -139,9 +141,9 @@ class _Session:
         self.todo, self.store, self.engine, self.on_progress = todo, store, engine, on_progress
         self.tally = Tally(len(todo))
         self.losses: Counter[str] = Counter()
-        self._counted = -1.0
-        self._pace: float | None = None
-        """Seconds of a task, the last ones counting most: a worker's first one may load libraries."""
+        self._counted = self._looked = -1.0
+        self._timed, self._pace = 0, 0.0
+        """Tasks that told how many seconds they took, and their mean, the last ones counting most."""
 
     def skip(self, retry: bool) -> None:
         """Leave out what is done, and what has failed unless it is wanted again."""
@@ -176,14 +178,14 @@ class _Session:
         folder, began = str(self.store.folder.resolve()), time.monotonic()
         try:
             while self.todo:
-                ramp = self._pace is None and len(waiting) >= FIRST and time.monotonic() - began < RAMP
+                ramp = self._unsure(len(waiting)) and time.monotonic() - began < RAMP
                 if new and not ramp:
                     digests = [new.popleft() for _ in range(self._together(new))]
                     bodies = [to_dict(self.todo[digest]) for digest in digests]
                     future = executor.submit(perform_several, folder, bodies, self.engine.threads, plugins)
                     waiting[future] = digests
                     future.add_done_callback(ready.put)
-                for future in _finished_of(ready, RAMP / 20 if ramp else 0 if new else POLL):
+                for future in _finished_of(ready, POLL if ramp or not new else 0):
                     for digest, status in self._outcomes(waiting.pop(future), future):
                         if status == "again":
                             new.append(digest)
@@ -199,9 +201,14 @@ class _Session:
             for future in waiting:
                 future.cancel()
 
+    def _unsure(self, waiting: int) -> bool:
+        """Whether so many messages are enough until more is known: few tasks were timed, and these are short."""
+        enough = waiting >= max(FIRST, 2 * self.engine.slots)
+        return enough and self._timed < FIRST and (self._timed < TOLD or self._pace < BRIEF)
+
     def _together(self, new: Sequence[str]) -> int:
         """How many of these are handed out in one message: several where they are short, and workers have enough."""
-        if self._pace is None:
+        if not self._timed:
             return 1
         count = min(int(BRIEF / max(self._pace, 1e-6)), len(new) // (4 * self.engine.slots), FIRST)
         return next((i for i in range(count) if self.losses[new[i]]), count) or 1
@@ -229,12 +236,16 @@ class _Session:
                 raise HatchelError(f"engine {self.engine.kind}: {broken}")
             if result.status == "full":
                 raise HatchelError(result.message)
-            if result.status != "elsewhere":
-                self._pace = result.seconds if self._pace is None else (self._pace + result.seconds) / 2
+            if result.status != "elsewhere" and result.seconds is not None:
+                self._timed += 1
+                # Slowly, so that one hiccup of a busy machine is not taken for the length of all that follow.
+                self._pace += (result.seconds - self._pace) * max(1 / self._timed, 1 / 8)
             yield digest, result.status
 
     def _freed(self, elsewhere: list[str]) -> list[str]:
         """Tasks of another runner: what it has finished is counted, what it let go is taken over."""
+        if time.monotonic() < self._looked + POLL / 2:  # of thousands of tasks it takes longer than a short one of them
+            return []
         free: list[str] = []
         for digest in list(elsewhere):
             status = self.store.status(digest)
@@ -246,6 +257,7 @@ class _Session:
             else:
                 self._finish(digest, status)
             elsewhere.remove(digest)
+        self._looked = time.monotonic()
         return free
 
     def _finish(self, digest: str, status: str) -> None:

@@ -99,13 +99,15 @@ class Store:
         return "failed" if _sound(folder / "error.json") else "waiting"
 
     def write(self, task: Task, result: Result, seconds: float) -> None:
+        """Keep what a task found; the note of the attempt becomes the record."""
         bad = [f"{name} is {value}" for name, value in result.values.items() if not math.isfinite(value)]
         if bad:
             raise HatchelError(f"{bad[0]}, which is not a number to keep")
+        digest = task.digest()
         self.keep(
             {
                 "format": FORMAT,
-                "digest": task.digest(),
+                "digest": digest,
                 "cell": to_dict(task),
                 "values": dict(result.values),
                 "details": dict(result.details),
@@ -113,14 +115,15 @@ class Store:
                 "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "hatchel": __version__,
                 "machine": machine(),
-            }
+            },
+            self.attempt(digest),
         )
 
-    def keep(self, record: Mapping[str, Any]) -> None:
+    def keep(self, record: Mapping[str, Any], draft: Path | None = None) -> None:
         """Keep a record as it is, also one of another store."""
         folder = self.folder_of(record["digest"])
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / "record.json", record, flush=float(record.get("seconds", QUICK)) >= QUICK)
+        write_json(folder / "record.json", record, flush=float(record.get("seconds", QUICK)) >= QUICK, draft=draft)
         (folder / "error.json").unlink(missing_ok=True)
 
     def adopt(self, digests: Iterable[str], records: Path = RECORDS) -> list[str]:

@@ -39,8 +39,8 @@ class Outcome:
     digest: str
     status: Literal["done", "failed", "stopped", "elsewhere", "full"]
     message: str = ""
-    seconds: float = field(default=0.0, compare=False)
-    """That it took, all in all."""
+    seconds: float | None = field(default=None, compare=False)
+    """That it took, all in all; None where it had to import something, so that the next one is faster."""
 
 
 def perform_several(
@@ -49,10 +49,10 @@ def perform_several(
     """Compute the first task, and more of them while no `BRIEF` has passed: another worker may be free for the rest."""
     began, found = time.monotonic(), list[Outcome]()
     for task in tasks:
-        before = time.monotonic()
+        before, known = time.monotonic(), len(sys.modules)
         outcome = perform(store, task, threads, plugins)
         now = time.monotonic()
-        found.append(replace(outcome, seconds=now - before))
+        found.append(replace(outcome, seconds=now - before if len(sys.modules) == known else None))
         if outcome.status in ("stopped", "full") or now - began > BRIEF:
             break
     return found
@@ -78,7 +78,7 @@ def perform(store: str, task: Mapping[str, Any], threads: int = 1, plugins: Sequ
                 return Outcome(digest, "done")
             if status == "failed":
                 return Outcome(digest, "failed", kept.error(digest))
-            return _attempt(kept, spec, threads)
+            return _attempt(kept, spec, digest, threads)
     except Exception as error:
         reason = disk_problem(error)
         if not reason:
@@ -86,9 +86,8 @@ def perform(store: str, task: Mapping[str, Any], threads: int = 1, plugins: Sequ
         return Outcome(digest, "full", f"{kept.folder}: {reason}; free some space and run the study again")
 
 
-def _attempt(kept: Store, task: Task, threads: int) -> Outcome:
+def _attempt(kept: Store, task: Task, digest: str, threads: int) -> Outcome:
     """Compute the task, unless it has killed its worker too often."""
-    digest = task.digest()
     note = kept.attempt(digest)
     died = _deaths(note)
     if died >= CRASHES:
@@ -99,22 +98,22 @@ def _attempt(kept: Store, task: Task, threads: int) -> Outcome:
     write_json(note, {"died": died}, flush=False)  # it is to outlive this process, not the machine
     try:
         with cpu_threads(threads):
-            return _compute(kept, task, threads)
+            return _compute(kept, task, digest, threads)
     finally:
         note.unlink(missing_ok=True)
 
 
 def _deaths(note: Path) -> int:
     try:
-        return int(read_json(note)["died"]) + 1 if note.is_file() else 0
+        # A note without a number is a record that was about to take its place.
+        return int(read_json(note).get("died", 0)) + 1 if note.is_file() else 0
     except Damaged:
         return 1
 
 
-def _compute(kept: Store, task: Task, threads: int) -> Outcome:
+def _compute(kept: Store, task: Task, digest: str, threads: int) -> Outcome:
     from hatchel.training.loop import Stopped
 
-    digest = task.digest()
     begin = time.monotonic()
     try:
         result = task.compute(Workspace(kept.folder_of(digest), kept.runs, threads))

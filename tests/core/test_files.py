@@ -43,6 +43,26 @@ def test_json_carries_the_digest_of_what_stands_before_it(tmp_path: Path) -> Non
     assert json.loads(path.read_text())["name"] == "ä"  # any reader of JSON reads it
 
 
+def test_a_file_that_is_not_needed_becomes_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, draft = tmp_path / "value.json", tmp_path / "note.json"
+    for n in (1, 2):  # a new file, and in the place of one
+        draft.write_text("longer than what comes in its place " * 9)
+        number = draft.stat().st_ino
+        write_json(path, {"n": n}, draft=draft)
+        assert (read_json(path), path.stat().st_ino, draft.exists()) == ({"n": n}, number, False)
+    write_json(path, {"n": 3}, draft=draft)  # there is none
+    assert (read_json(path), list(tmp_path.iterdir())) == ({"n": 3}, [path])
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    draft.write_text("a note")
+    with pytest.raises(OSError, match="No space"):
+        write_json(path, {"n": 4}, draft=draft)
+    assert (read_json(path), list(tmp_path.iterdir())) == ({"n": 3}, [path])
+
+
 def test_json_without_a_digest_is_read_and_known_as_old(tmp_path: Path) -> None:
     path = tmp_path / "old.json"
     path.write_text(json.dumps(VALUE, indent=2) + "\n")

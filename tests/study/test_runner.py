@@ -5,18 +5,24 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.spec import from_dict
 from hatchel.methods.resolve import resolve
+from hatchel.study import runner
 from hatchel.study.engines.local import Here, Local
 from hatchel.study.grid import metrics
 from hatchel.study.runner import Tally, run_tasks
 from hatchel.study.store import Store
+from hatchel.study.task import Task
 from hatchel.study.trained import Trained
 from hatchel.study.worker import CRASHES, Outcome, perform_several
 from tests.study import session
@@ -52,9 +58,9 @@ def undisturbed(folder: Path, cells: list[Any]) -> dict[str, Any]:
 
 
 def end(*runners: subprocess.Popen[str]) -> None:
-    for runner in runners:
-        runner.kill()
-        runner.communicate()
+    for process in runners:
+        process.kill()
+        process.communicate()
 
 
 class TestInThisProcess:
@@ -122,6 +128,63 @@ class TestInThisProcess:
         monkeypatch.setattr("hatchel.study.runner.to_dict", lambda _: {"kind": "toy", "seed": 1, "log": other.log})
         with pytest.raises(HatchelError, match="another version"):
             run_tasks([cell], store, Here())
+
+
+class TestHandedOut:
+    """To one worker, which says it is done, and how long that took."""
+
+    @pytest.fixture
+    def sizes(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        """Of the messages; `RAMP` ends nothing here."""
+        sizes: list[int] = []
+
+        class Counted(ThreadPoolExecutor):
+            def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+                sizes.append(len(args[1]))
+                return super().submit(fn, *args, **kwargs)
+
+        monkeypatch.setattr(Local, "open", lambda self: Counted(1))
+        monkeypatch.setattr(runner, "RAMP", float("inf"))
+        return sizes
+
+    def claim(self, monkeypatch: pytest.MonkeyPatch, seconds: Callable[[int], float | None]) -> None:
+        """Of the n-th task."""
+        told = list[str]()
+
+        def perform(folder: str, bodies: list[Any], *rest: Any) -> list[Outcome]:
+            found = list[Outcome]()
+            for body in bodies:
+                found.append(Outcome(from_dict(Task, body).digest(), "done", seconds=seconds(len(told))))
+                told.append(found[-1].digest)
+            return found
+
+        monkeypatch.setattr(runner, "perform_several", perform)
+
+    @pytest.mark.parametrize("start", [[None], [None, 0.5], [0.5, None, 0.15]], ids=str)
+    def test_short_tasks_together_whatever_the_first_ones_took(
+        self, store: Store, start: list[float | None], sizes: list[int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A worker's first task imports libraries, and any may be held up by what else the machine does."""
+        self.claim(monkeypatch, lambda n: start[n] if n < len(start) else 0.0125)
+        assert run_tasks([Toy(seed=seed, log="") for seed in range(1000)], store, Local(workers=1)).done == 1000
+        assert sum(sizes) == 1000
+        # 64 one by one; 16 fill BRIEF, but the last are shared out; a few more after a start that misleads.
+        assert runner.FIRST + (1000 - runner.FIRST) / 16 < len(sizes) < 170
+
+    def test_long_tasks_all_at_once(self, store: Store, sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+        """Before the first ones of them are done, because clusters grow by what is waiting."""
+        out = threading.Event()
+
+        def seconds(n: int) -> float:
+            if n == runner.TOLD:
+                wait_for(lambda: len(sizes) == 200, 60)
+                out.set()
+            return 5.0
+
+        self.claim(monkeypatch, seconds)
+        assert run_tasks([Toy(seed=seed, log="") for seed in range(200)], store, Local(workers=1)).done == 200
+        assert out.is_set()
+        assert sizes == [1] * 200
 
 
 class TestKilled:

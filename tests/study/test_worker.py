@@ -4,6 +4,7 @@ import math
 import multiprocessing
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hatchel.core.spec import to_dict
 from hatchel.study.engines.local import Local
 from hatchel.study.store import Store
 from hatchel.study.task import Result, Workspace
-from hatchel.study.worker import CRASHES, Outcome, perform
+from hatchel.study.worker import CRASHES, Outcome, perform, perform_several
 from hatchel.training.loop import Stopped
 from tests.study.toy import Toy, computed
 
@@ -98,6 +99,45 @@ def test_a_task_that_killed_its_worker_too_often_is_given_up(store: Store) -> No
             (store.folder_of(cell.digest()) / "record.json").unlink()
     assert store.error(cell.digest()).startswith(f"its worker died {CRASHES} times")
     assert times(store) == CRASHES - 1
+
+
+def test_the_note_of_an_attempt_becomes_the_record(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell, notes = toy(store), list[int]()
+
+    def compute(self: Toy, workspace: Workspace) -> Result:
+        notes.append(store.attempt(cell.digest()).stat().st_ino)
+        return Result({"one": 1.0})
+
+    monkeypatch.setattr(Toy, "compute", compute)
+    assert outcome(store, cell).status == "done"
+    assert notes == [(store.folder_of(cell.digest()) / "record.json").stat().st_ino]
+
+
+def test_a_worker_killed_before_its_record_had_its_name_has_died_once(store: Store) -> None:
+    cell = toy(store)
+    assert outcome(store, cell).status == "done"
+    record, note = store.folder_of(cell.digest()) / "record.json", store.attempt(cell.digest())
+    whole = record.read_bytes()
+    for content in (whole, whole[: len(whole) // 2], b""):
+        record.unlink()
+        note.write_bytes(content)
+        assert store.status(cell.digest()) == "waiting"
+        assert outcome(store, cell).status == "done"
+        assert store.record(cell.digest())["values"] == {"root": math.sqrt(2) / 3, "seed": 2}
+    assert times(store) == 4
+
+
+def test_what_had_to_import_something_tells_no_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compute(self: Toy, workspace: Workspace) -> Result:
+        if self.seed == 1:
+            monkeypatch.setitem(sys.modules, "a_library_of_this_test", sys)
+        return Result({})
+
+    monkeypatch.setattr(Toy, "compute", compute)
+    outcome(store, toy(store))  # loads what every task needs
+    found = perform_several(str(store.folder), [to_dict(Toy(seed=seed, log="")) for seed in (0, 1, 3)])
+    assert [o.status for o in found] == ["done"] * 3
+    assert [o.seconds is None for o in found] == [False, True, False]
 
 
 @pytest.mark.parametrize("interruption", [Stopped("saved"), KeyboardInterrupt(), SystemExit(1)])

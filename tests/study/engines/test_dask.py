@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import dask.config
 import pytest
 from distributed import LocalCluster
 
 from hatchel.core.errors import HatchelError
-from hatchel.study.engines.dask import Dask
+from hatchel.study.engines.dask import CALM, Dask
 from hatchel.study.runner import Tally, run_tasks
 from hatchel.study.store import Store
 from hatchel.study.worker import CRASHES
@@ -36,6 +37,14 @@ def test_a_task_that_kills_its_worker_is_given_up_on_a_cluster_at_an_address(
         assert (tally.done, tally.failed, tally.skipped) == (1, 2, 3 * again)
     assert store.error(cells[0].digest()).startswith(f"its worker died {CRASHES} times")
     assert Counter(computed(log)) == {0: CRASHES, 1: 1, 2: 1}
+
+
+def test_a_cluster_of_its_own_watches_nobody_and_leaves_the_users_settings() -> None:
+    before = {name: dask.config.get(name) for name in CALM}
+    with Dask(workers=1).open() as pool:
+        assert {name: dask.config.get(name) for name in CALM} == before
+        assert {name: pool.submit(dask.config.get, name).result() for name in CALM} == CALM
+    assert not before.items() & CALM.items()
 
 
 def test_a_scheduler_that_goes_away_ends_the_study_with_one_line(tmp_path: Path) -> None:
