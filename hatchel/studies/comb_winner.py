@@ -112,12 +112,13 @@ def _agreement(grid: Grid) -> Grid:
 
 
 def _new(first: Grid, rest: Sequence[Grid]) -> list[Grid]:
-    """Without the tasks that an earlier grid has already."""
+    """Without the tasks that an earlier grid has already, or the same one."""
     known = {c.task.digest() for c in first.cases}
     found: list[Grid] = []
     for grid in rest:
-        found.append(replace(grid, cases=tuple(c for c in grid.cases if c.task.digest() not in known)))
-        known |= {c.task.digest() for c in grid.cases}
+        own = {digest: c for c in grid.cases if (digest := c.task.digest()) not in known}
+        found.append(replace(grid, cases=tuple(own.values())))
+        known |= own.keys()
     return found
 
 

@@ -154,6 +154,11 @@ def test_confirming_runs_and_holds_the_winner_against_the_others(tmp_path: Path)
     ]
 
 
+def test_no_task_is_asked_for_twice() -> None:
+    digests = [c.task.digest() for c in confirm("laptop").tasks()]
+    assert len(digests) == len({*digests})
+
+
 def test_the_difference_from_a_method_is_at_its_best_strength_over_the_other_seeds() -> None:
     def at(method: str, strength: float, migs: list[float]):
         labels = {"data": "Shapes3D", "method": method, "strength": strength, "encoder": "conv", "variant": ""}
