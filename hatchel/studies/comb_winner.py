@@ -41,7 +41,7 @@ from hatchel.studies.pool import (
     vae,
 )
 from hatchel.study.claims import best, per_seed
-from hatchel.study.frame import Frame, groups, select
+from hatchel.study.frame import Frame, groups, select, values
 from hatchel.study.grid import Grid, Scale, Setting, metrics
 from hatchel.study.statistics import paired_difference
 from hatchel.study.study import Study, register
@@ -147,8 +147,12 @@ def against_all(frame: Frame) -> Any:
     from hatchel.studies.leaderboard import named
     from hatchel.study.figures import boxes
 
-    shown = select(judged(frame), data=SHAPES) if len(frame) else frame
-    return boxes(named(shown), "score", "setting", "(MIG + DCI-D + FactorVAE score) / 3") if len(shown) else None
+    shown = named(select(judged(frame), data=SHAPES)) if len(frame) else frame
+    if not len(shown):
+        return None
+    means = {name: fmean(values(rows, "score")) for (name,), rows in groups(shown, "setting").items()}
+    ranked = shown.sort_values("setting", key=lambda names: -names.map(means), kind="stable")
+    return boxes(ranked, "score", "setting", "(MIG + DCI-D + FactorVAE score) / 3")
 
 
 def ablation(scale: Scale) -> Grid:
