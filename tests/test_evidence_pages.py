@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import runpy
 import statistics
 from pathlib import Path
 
@@ -37,6 +38,13 @@ def test_ten_numbers_of_the_board_are_means_of_records() -> None:
         digits = len(text.split()[0].partition(".")[2])
         assert text.split()[0] == f"{statistics.fmean(found):.{digits}f}", (setting, name)
         assert len(found) == int(seeds)
+
+
+def test_the_page_of_comb_is_what_the_records_make() -> None:
+    text = (ROOT / "docs" / "comb.md").read_text(encoding="utf-8")
+    made = runpy.run_path(str(ROOT / "benchmarks" / "papers" / "comb_page.py"))["filled"]
+    assert made(text) == text, "python benchmarks/papers/comb_page.py writes it anew"
+    assert "<!-- made: comb-confirm -->" in text
 
 
 def test_what_others_published_is_told_apart() -> None:
