@@ -32,7 +32,7 @@ from hatchel.training.run import TrainedRun, decided, train
 from hatchel.training.spec import Adam, RunSpec
 
 DATA = Shapes3D(size=32)
-STEPS = 12_000
+STEPS = 5_000
 
 
 def specs(steps: int = STEPS) -> tuple[RunSpec, RunSpec]:
