@@ -166,14 +166,14 @@ def _both(spec: RunSpec, control: RunSpec, out: Path, force: bool, progress: boo
     """Model and control at once, each with half of the cores: two single threads do more than one pair of them."""
     beside, cores = out / "control" / control.name, os.cpu_count() or 1
     data = spec.data.load()  # rendered once, not by both
+    spec, control = (made.with_fields(threads=cores // 2) for made in (spec, control))
     precision = decided(spec.fit_to(data), data, None if force else out).precision
     spec, control = (made.with_fields(precision=precision) for made in (spec, control))
     if cores == 1:
         return _trained(spec, out, force, progress, Growing()), _trained(control, beside, force, progress)
-    half = {"threads": cores // 2}
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        other = pool.submit(_control, to_dict(control.with_fields(**half)), beside, force)
-        model = _trained(spec.with_fields(**half), out, force, progress, Growing())
+        other = pool.submit(_control, to_dict(control), beside, force)
+        model = _trained(spec, out, force, progress, Growing())
         other.result()
     return model, TrainedRun.load(beside, data=model.data)
 

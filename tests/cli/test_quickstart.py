@@ -135,14 +135,14 @@ def test_both_train_in_the_precision_that_was_faster(
     tmp_path: Path, one_core: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Measured once, for the model; the control does not measure again."""
-    asked: list[str] = []
+    asked: list[tuple[str, int]] = []
 
     def faster(spec: RunSpec, data: Dataset) -> str:
-        asked.append(spec.name)
+        asked.append((spec.name, spec.threads))
         return "bfloat16"
 
     monkeypatch.setattr(run_module, "faster_precision", faster)
     spec, plain = (made.with_fields(steps=3, precision="auto") for made in (SPEC, PLAIN))
     found = quickstart(tmp_path / "out", spec=spec, control=plain, bootstrap=0, progress=False)
-    assert asked == ["comb"]
+    assert asked == [("comb", 0)]  # one core: half of it is left to torch
     assert found.model.run.spec.precision == found.controls[1].findings.run.spec.precision == "bfloat16"
