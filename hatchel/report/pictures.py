@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hatchel.latents.layout import Site
 from hatchel.metrics.information import Float
-from hatchel.report.dimensions import Dimensions
+from hatchel.report.dimensions import ACTIVE, Dimensions
 from hatchel.report.findings import Findings
 from hatchel.report.style import INK, SMALL, WIDTH, boxless, new_figure
 from hatchel.training.run import TrainedRun
@@ -123,13 +123,16 @@ def clearest_row(run: TrainedRun, codes: NDArray[np.floating], dimensions: Dimen
     """Of the rows nearest to the median code, 5 % or 40, the one on which every dimension shows.
 
     What a dimension does to an object cannot be seen if that has the colour of what is behind it. So: how much the
-    picture changes from one end of an active dimension to the other, as a share of the most on any of these items; of
-    the dimensions the least visible one; of the items the one where that shows most.
+    picture changes from one end of a dimension to the other, as a share of the most on any of these items; of the
+    dimensions the least visible one, but for those with less than a tenth of the information of the first; of the items
+    the one where that shows most.
     """
     rows = _nearest(codes, dimensions, min(40, max(1, len(codes) // 20)))
     near = _decided(codes[rows], dimensions)
     ends = np.array([0.0, 1.0])
-    dims = dimensions.active.tolist()[:ROWS] or dimensions.order[:1].tolist()
+    told = dimensions.information
+    dims = [d for d in dimensions.order[:ROWS].tolist() if told[d] >= max(ACTIVE, told.max() / 10)]
+    dims = dims or dimensions.order[:1].tolist()
     moving = np.concatenate([moved(code, dimensions, d, ends) for code in near for d in dims])
     images = run.decode(moving).reshape(len(near), len(dims), 2, -1)
     changes = np.abs(images[:, :, 1] - images[:, :, 0]).mean(axis=-1)
