@@ -28,6 +28,7 @@ SMOKED = {
     "split": ("split-encoder",),
     "hfvae": ("hfvae-scores", "hfvae-terms", "objectives"),
     "hfvae, digits": ("hfvae-features", "hfvae-discrete", "hfvae-zero-shot"),
+    "ours": ("precision",),
     "rtc": ("tc-estimators", "tc-bound", "dimension-shutdown", "rtc-vae", "rtc-nets"),
 }
 """By paper; those on real digits need their files."""

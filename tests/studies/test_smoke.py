@@ -10,7 +10,7 @@ from tests.studies.smoke import SMOKED, builds
 STUDIES = (
     "tc-dimension", "tc-estimators", "tc-bound", "dimension-shutdown", "rtc-vae", "rtc-nets", "recurd", "recurd-cost",
     "downstream-mnist", "domain-generalisation", "devae", "devae-highdim", "split-encoder", "hfvae-scores",
-    "hfvae-features", "hfvae-discrete", "hfvae-zero-shot", "hfvae-terms", "objectives",
+    "hfvae-features", "hfvae-discrete", "hfvae-zero-shot", "hfvae-terms", "objectives", "precision",
 )  # fmt: skip
 
 

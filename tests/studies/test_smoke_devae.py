@@ -7,6 +7,6 @@ import pytest
 from tests.studies.smoke import SMOKED, runs
 
 
-@pytest.mark.parametrize("name", [*SMOKED["devae"], *SMOKED["split"], *SMOKED["rtc"]])
+@pytest.mark.parametrize("name", [*SMOKED["devae"], *SMOKED["split"], *SMOKED["ours"], *SMOKED["rtc"]])
 def test_smoke(name, tmp_path):
     runs(name, tmp_path)
