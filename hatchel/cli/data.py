@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hatchel.cli.listing import UNNAMED
-from hatchel.cli.options import AsJson, kinds
+from hatchel.cli.options import AsJson, DataOptions, kinds, named_source
 from hatchel.cli.printing import print_json, print_table
 
 if TYPE_CHECKING:
-    from hatchel.data.dataset import Dataset
     from hatchel.data.source import Source
 
 app = typer.Typer(help="Data sets: list, get, verify, show.", no_args_is_help=True)
@@ -24,9 +23,6 @@ NameOrPath = Annotated[
     typer.Argument(
         metavar="NAME|PATH", help="A kind from `hatchel data list`, or a folder, array or table.", autocompletion=KINDS
     ),
-]
-Options = Annotated[
-    list[str] | None, typer.Argument(help="Options as key=value, such as size=32.", metavar="KEY=VALUE")
 ]
 
 
@@ -69,11 +65,11 @@ def get(
 
 
 @app.command(epilog="Example: hatchel data verify mnist path=./mnist")
-def verify(name: NameOrPath, options: Options = None, as_json: AsJson = False) -> None:
+def verify(name: NameOrPath, options: DataOptions = None, as_json: AsJson = False) -> None:
     """Check the files, or the cache, of a data set against shapes and checksums, and read through it."""
     import numpy as np
 
-    ds = _load(name, options)
+    ds = named_source(name, options).load()
     read = np.unique(np.linspace(0, len(ds) - 1, 4096).astype(np.int64))
     for some in np.array_split(read, 16):
         ds.items(some)
@@ -86,13 +82,13 @@ def verify(name: NameOrPath, options: Options = None, as_json: AsJson = False) -
 @app.command(epilog="Example: hatchel data show shapes3d size=32 --out shapes.png")
 def show(
     name: NameOrPath,
-    options: Options = None,
+    options: DataOptions = None,
     out: Annotated[Path | None, typer.Option(help="The PNG to write; by default NAME.png here.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the items shown.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and write no sheet.")] = False,
 ) -> None:
     """Describe a data set, and write a contact sheet of its images."""
-    ds = _load(name, options)
+    ds = named_source(name, options).load()
     if as_json:
         factors = ds.space.factors if ds.space is not None else ()
         known: dict[str, Any] = {"name": ds.name, "items": len(ds), "shape": ds.shape, "fingerprint": ds.fingerprint}
@@ -133,14 +129,6 @@ def _source(kind: str) -> type[Source]:
     if kind not in Source.members():
         raise unknown("dataset", kind, Source.members())
     return Source.members()[kind]
-
-
-def _load(name: str, options: list[str] | None) -> Dataset:
-    from hatchel.cli.options import parse
-    from hatchel.data.source import load
-
-    # As `hatchel train` takes them, too: what an error says to set is typed in both places.
-    return load(name, **{key.removeprefix("data."): value for key, value in parse(options or ()).items()})
 
 
 def _entry(kind: str, source: type[Source]) -> dict[str, Any]:

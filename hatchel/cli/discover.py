@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from hatchel.cli.options import STUDIES, AsJson, EngineName, EngineSet, Folder, Plugin, Workers
+from hatchel.cli.options import STUDIES, AsJson, DataOptions, EngineName, EngineSet, Folder, Plugin, Workers
 
 
 def discover(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="A folder of images, an array, a table, or a built-in data set.")
     ],
+    options: DataOptions = None,
     minutes: Annotated[float, typer.Option("--minutes", "-m", help="Time to spend.")] = 30.0,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the whole procedure.")] = 0,
     engine: EngineName = "local",
@@ -28,16 +29,16 @@ def discover(
 
     [bold]hatchel discover ./photos --minutes 30[/]
 
+    [bold]hatchel discover ./photos size=32 --minutes 60[/]   smaller pictures, more steps
+
     [bold]hatchel discover measurements.csv[/]
 
     After a stop, the same command resumes. Labels, where there are any, are not used.
     """
-    from hatchel.cli.options import load_plugins
+    from hatchel.cli.options import load_plugins, named_source
     from hatchel.cli.printing import live_tally, print_json
     from hatchel.cli.tune import engine_from
     from hatchel.core.files import read_json
-    from hatchel.core.spec import from_dict
-    from hatchel.data.source import Source
     from hatchel.study.discover import Discovery
     from hatchel.study.discover_page import write_discovery
     from hatchel.study.store import Store
@@ -45,7 +46,7 @@ def discover(
     load_plugins(plugin)
     where = engine_from(engine, workers, engine_set)
     where.ready()
-    search = Discovery(from_dict(Source, data, "data"), minutes, Store(store), where, seed)
+    search = Discovery(named_source(data, options), minutes, Store(store), where, seed)
     log = (lambda line: None) if quiet else (lambda line: print(line, file=sys.stderr))
     with live_tally(quiet) as on_progress:
         search.go(log, on_progress)

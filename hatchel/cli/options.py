@@ -13,6 +13,7 @@ import typer
 from hatchel.core.errors import HatchelError, shortened
 
 if TYPE_CHECKING:
+    from hatchel.data.source import Source
     from hatchel.training.spec import RunSpec
 
 EngineName = Annotated[
@@ -25,6 +26,9 @@ EngineSet = Annotated[
 Folder = Annotated[Path, typer.Option("--store", help="The folder that keeps the records.")]
 Plugin = Annotated[list[Path] | None, typer.Option("--plugin", help="Load a plug-in file.")]
 
+DataOptions = Annotated[
+    list[str] | None, typer.Argument(help="Options of the data as key=value, such as size=32.", metavar="KEY=VALUE")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, and nothing but results.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 STUDIES = Path("studies")
@@ -71,6 +75,13 @@ def parse(arguments: Sequence[str]) -> dict[str, Any]:
                 raise HatchelError(f"{shortened(argument)}: {error}") from None
             values[key] = text
     return values
+
+
+def named_source(name: str, options: Sequence[str] | None) -> Source:
+    """A data set by name or path with options as `hatchel train` takes them, too: size=32 or data.size=32."""
+    from hatchel.data.source import named
+
+    return named(name, **{key.removeprefix("data."): value for key, value in parse(options or ()).items()})
 
 
 def check_folder(out: Path | None) -> None:

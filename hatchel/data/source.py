@@ -65,9 +65,18 @@ def load(name: str | Path, **options: Any) -> Dataset:
     >>> len(ds), ds.shape, ds.space.names
     (64, (1, 16, 16), ('x', 'y'))
     """
+    return named(name, **options).load()
+
+
+def named(name: str | Path, **options: Any) -> Source:
+    """What `load` reads, not read yet.
+
+    >>> named("xy_squares", size=16).known_shape
+    (1, 16, 16)
+    """
     text = str(name)
     body = {"kind": text} if text in Source.members() else _own(text, Source)
-    return from_dict(Source, {**body, **options}).load()
+    return from_dict(Source, {**body, **options})
 
 
 def _own(name: str, family: type[Source]) -> dict[str, Any]:

@@ -105,3 +105,10 @@ def test_mistakes(folder: Path) -> None:
 @pytest.mark.parametrize("command", ["list", "get", "verify", "show"])
 def test_help_has_an_example(command: str) -> None:
     assert f"Example: hatchel data {command}" in run(command, "--help")
+
+
+def test_options_of_data_are_typed_as_for_training_or_alone():
+    from hatchel.cli.options import named_source
+    from hatchel.data.xy_squares import XYSquares
+
+    assert named_source("xy_squares", ["size=16"]) == named_source("xy_squares", ["data.size=16"]) == XYSquares(size=16)
