@@ -14,10 +14,11 @@ import hatchel
 from hatchel.cli.data import app as data_app
 from hatchel.cli.discover import discover
 from hatchel.cli.listing import list_members, show
-from hatchel.cli.runs import evaluate, explore, export, report, verify
+from hatchel.cli.runs import evaluate, explore, export, report
 from hatchel.cli.score import score
 from hatchel.cli.study import app as study_app
 from hatchel.cli.train import quickstart, train
+from hatchel.cli.verify import verify
 from hatchel.cli.weight import weight
 from hatchel.cli.zoo import app as zoo_app
 from hatchel.core.errors import HatchelError
