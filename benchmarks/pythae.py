@@ -94,6 +94,7 @@ def ours(method: str, images: Any, fast: bool = True) -> tuple[Any, Any]:
     """The system, and as many steps as an epoch of pythae's has."""
     import torch
 
+    from hatchel.core.products import fast_products
     from hatchel.core.spec import updated
     from hatchel.data.dataset import Dataset
     from hatchel.methods.resolve import resolve
@@ -110,6 +111,7 @@ def ours(method: str, images: Any, fast: bool = True) -> tuple[Any, Any]:
     batches = Batches(spec, data, torch.arange(len(data)), system.objective.needs)
     optimizer, read, done = make_optimizer(system, spec, torch.device("cpu")), data.reader(), [0]
 
+    @fast_products(system)
     def epoch() -> None:
         for _ in range(STEPS):
             loss = system(batches.at(done[0], read))
