@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 SMALL = 2**15
-"""Numbers of a weight: a call of oneDNN takes 10 microseconds more, which products with smaller ones do not win back."""
+"""Numbers of a weight: a call of oneDNN takes 10 microseconds more, which small products do not win back."""
 
 
 @contextmanager
