@@ -94,12 +94,12 @@ class PairPass(Function):
             first.add_(identity[begin:end]).relu_()
             for k in range(len(x) - 1):
                 torch.addmm(own[2 * k + 1], x[k], own[2 * k], out=x[k + 1]).relu_()
-            scores = torch.addmv(own[-1].view(1), x[-1], own[-2].view(-1)).view(-1, rows)
+            scores = torch.addmm(own[-1], x[-1], own[-2]).view(-1, rows)
 
             to_bound = averages.slopes_(scores, begin, end)
-            slopes = scores.view(-1)
-            to_own[-2].view(-1).addmv_(x[-1].T, slopes)
-            torch.outer(slopes, own[-2].view(-1), out=signal)
+            slopes = scores.view(-1, 1)
+            to_own[-2].addmm_(x[-1].T, slopes)
+            torch.mul(slopes, own[-2].T, out=signal)
             for k in range(len(x) - 1, 0, -1):
                 _mask(signal, x[k], 0, grad_input=signal)
                 to_own[2 * k - 2].addmm_(x[k - 1].T, signal)
