@@ -3,10 +3,10 @@
     python benchmarks/pythae.py [--rounds 7] [--folder FOLDER]
 
 Installs pythae by itself into an environment of its own, which takes torch and Hatchel from the one this runs in. Every
-side has a process there with one thread, and they take turns, each as its library trains: pythae's trainer over its
-own DataLoader; Hatchel's order of items, reader, optimiser, and the settings it makes of the C allocator. pythae's
-FactorVAE halves its batch, for the model and for the discriminator's permuted codes; so it gets batches of 128, and
-ours 64 with 64 of an independent batch: equal work.
+side has a process there with one thread, and they take turns, each as its library trains: pythae's trainer over its own
+DataLoader; Hatchel's order of items, reader, optimiser, and the settings it makes of the C allocator and of float32
+products. pythae's FactorVAE halves its batch, for the model and for the discriminator's permuted codes; so it gets
+batches of 128, and ours 64 with 64 of an independent batch: equal work.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ def fast_products(net: nn.Module | None = None) -> Generator[None]:
 
     MKL runs its AVX2 code on AMD's processors. torch asks oneDNN only where products may be rounded to bfloat16; that
     oneDNN does on processors with matrix units (AMX) and nowhere else, so that elsewhere the permission changes which
-    library multiplies and no more. Not for a `net` whose weights are all small.
+    library multiplies and no more. Not for a `net` whose weights are all small, or not on a CPU: there the same
+    permission would be taken.
     """
     import torch
 
@@ -29,8 +30,8 @@ def fast_products(net: nn.Module | None = None) -> Generator[None]:
         before = torch.get_float32_matmul_precision()
     except RuntimeError:  # somebody has set precisions by backend: theirs to say
         before = "medium"
-    small = net is not None and all(p.numel() < SMALL for p in net.parameters())
-    if before != "highest" or small or not pays():
+    worth = net is None or any(p.device.type == "cpu" and p.numel() >= SMALL for p in net.parameters())
+    if before != "highest" or not worth or not pays():
         yield
         return
     torch.set_float32_matmul_precision("medium")

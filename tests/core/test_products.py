@@ -37,6 +37,14 @@ def test_what_others_asked_of_torch_stays() -> None:
         torch.set_float32_matmul_precision("highest")
 
 
+@pytest.mark.parametrize(
+    "net", [torch.nn.Linear(300, 300, device="meta"), torch.nn.Linear(9, 9)], ids=["other", "small"]
+)
+def test_other_devices_and_small_weights_are_left_alone(net: torch.nn.Module) -> None:
+    with fast_products(net):
+        assert torch.get_float32_matmul_precision() == "highest"
+
+
 def test_a_processor_that_would_round_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     products.pays.cache_clear()
     monkeypatch.setattr(products.Path, "read_text", lambda _: "vendor_id : AuthenticAMD\nflags : avx512f amx_tile")

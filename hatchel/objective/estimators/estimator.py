@@ -154,6 +154,9 @@ class Critic(Estimator, ABC):
 class CriticModule(nn.Module, ABC):
     """The network of a critic. `forward` is read by the model with detached parameters; `loss` teaches the network."""
 
+    def begin(self, seed: int, step: int) -> None:
+        """Called before the readings and lessons of a step, for what a network draws anew at each."""
+
     @abstractmethod
     def forward(self, joint: Tensor, product: Tensor) -> Tensor:
         """The estimate of log q(joint) / q(product): (B,) or a scalar. Both arguments are (B, width)."""
