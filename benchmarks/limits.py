@@ -1,14 +1,15 @@
-"""What bounds a training step on one core: bare products, convolutions by themselves, calls."""
+"""What bounds a training step on one core: bare products, convolutions, calls."""
 
 from __future__ import annotations
 
-import functools
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from encoders import Side
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from hatchel.core.products import fast_products
 
@@ -45,42 +46,39 @@ def arithmetic(macs: Mapping[str, Mapping[str, int]], step: float, bare: float) 
     )
 
 
-def halves(few: Sequence[Side], rounds: int) -> str:
-    """What bfloat16 does for the parts of a step; `few`: a step with 2 images in float32 and in bfloat16."""
-    kinds = (torch.float32, torch.bfloat16)
-    limits, passes = [Limit(dtype) for dtype in kinds], [convolution(dtype) for dtype in kinds]
-    speeds, gains, calls = list[list[float]](), list[list[float]](), list[list[float]]()
+class Convolutions(TorchDispatchMode):
+    """Adds up the seconds that convolutions and their gradients take."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds = 0.0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        began = time.process_time()
+        result = func(*args, **(kwargs or {}))
+        self.seconds += (time.process_time() - began) * ("convolution" in str(func))
+        return result
+
+
+def halves(sides: Sequence[Side], few: Sequence[Side], rounds: int) -> str:
+    """What bfloat16 does for the parts of a step: `sides` in float32 and in it, `few` the same with 2 images."""
+    limits = [Limit(dtype) for dtype in (torch.float32, torch.bfloat16)]
+    found: list[list[float]] = []
     for _ in range(rounds + 1):
-        speeds.append([limit.speed() / 1e9 for limit in limits])
-        gains.append([taken(whole) / taken(half) for whole, half in zip(*passes, strict=True)])
-        calls.append([1000 * side.seconds(3) for side in few])
-    whole, half = (statistics.median(s) for s in zip(*speeds[1:], strict=True))
-    forward, to_inputs, to_weights = (statistics.median(g) for g in zip(*gains[1:], strict=True))
-    fixed = [statistics.median(c) for c in zip(*calls[1:], strict=True)]
+        found.append([limit.speed() / 1e9 for limit in limits])
+        found[-1] += [1000 * side.seconds(3) for side in (*sides, *few)]
+        for side in sides:
+            with Convolutions() as convolutions:
+                side.seconds(3)
+            found[-1].append(1000 * convolutions.seconds / 3)
+    whole, half, *steps, of_whole, of_half = (statistics.median(values) for values in zip(*found[1:], strict=True))
+    gain = half / whole
     return (
-        f"A bare product makes {whole:.0f} G multiplications a second in float32, {half:.0f} G in bfloat16: "
-        f"{half / whole:.2f} times. oneDNN's convolution (4x4, stride 2, 32 to 64 channels, 16x16, batch 64) is "
-        f"{forward:.2f} times as fast forward, {to_inputs:.2f} to its inputs, {to_weights:.2f} to its weights. With 2 "
-        f"images a step takes {fixed[0]:.1f} ms in float32 and {fixed[1]:.1f} in bfloat16: calls, layouts of weights "
-        "and Adam, which a step of 64 images has too."
+        f"A bare product makes {whole:.0f} G multiplications a second in float32, {half:.0f} G in bfloat16: {gain:.2f} "
+        f"times. At 32 px convolutions are {of_whole:.1f} of {steps[0]:.1f} ms in float32 and {of_half:.1f} of "
+        f"{steps[1]:.1f} ms in bfloat16, {of_whole / of_half:.2f} times as fast; the rest is elementwise, casts, calls "
+        f"and Adam (a step with 2 images: {steps[2]:.1f} and {steps[3]:.1f} ms). Were convolutions {gain:.2f} times as "
+        f"fast and the rest as it is, the step would be {steps[0] / (steps[1] - of_half + of_whole / gain):.2f} times."
     )
-
-
-def convolution(dtype: torch.dtype) -> list[Callable[[], object]]:
-    """A convolution forward, to its inputs and to its weights."""
-    x, weight, gradient = (
-        torch.randn(shape).to(dtype, memory_format=torch.channels_last)
-        for shape in ((64, 32, 16, 16), (64, 32, 4, 4), (64, 64, 8, 8))
-    )
-    back = functools.partial(
-        torch.ops.aten.convolution_backward, gradient, x, weight, None, (2, 2), (1, 1), (1, 1), False, (0, 0), 1
-    )
-    forward = functools.partial(torch.nn.functional.conv2d, x, weight, None, 2, 1)
-    return [forward, lambda: back((True, False, False)), lambda: back((False, True, False))]
-
-
-def taken(call: Callable[[], object]) -> float:
-    began = time.process_time()
-    for _ in range(4):
-        call()
-    return time.process_time() - began

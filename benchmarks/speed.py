@@ -167,15 +167,16 @@ def of_stacked(rounds: int) -> list[str]:
 
 def of_precision(rounds: int) -> list[str]:
     lines = ["| beta-VAE | float32, ms a step | bfloat16 | speed-up | target |", "| --- | --- | --- | --- | --- |"]
+    spec = methods()["beta-VAE"]
     for size, batch, channels in ((32, 64, 3), (64, 256, 1)):
-        spec, x = methods()["beta-VAE"], images(batch, channels, size)
+        x = images(batch, channels, size)
         times, _ = timed({"float32": Side(spec, x), "bfloat16": HalfSide(spec, x)}, rounds, 2)
         whole, half = (1000 * statistics.median(values) for values in times.values())
         gain = ratio(times, "float32", "bfloat16")
         target = verdict(gain, 1.6, False)
         lines.append(f"| {size} px, batch {batch} | {whole:.1f} | {half:.1f} | {gain:.2f} | {target} |")
-    few = [kind(methods()["beta-VAE"], images(2, 3, 32)) for kind in (Side, HalfSide)]
-    return [*lines, "", halves(few, rounds)]
+    many, few = ([kind(spec, images(n, 3, 32)) for kind in (Side, HalfSide)] for n in (64, 2))
+    return [*lines, "", halves(many, few, rounds)]
 
 
 def sections(rounds: int) -> dict[str, tuple[str, Callable[[], list[str]]]]:
