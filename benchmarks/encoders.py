@@ -21,6 +21,7 @@ import time
 import torch
 
 from hatchel.core.memory import keep_memory
+from hatchel.core.products import fast_products
 from hatchel.core.spec import updated
 from hatchel.methods.resolve import resolve
 from hatchel.objective.trace import Batch
@@ -82,9 +83,10 @@ class Side:
         self.done = 0
 
     def step(self) -> None:
-        self.optimizer.zero_grad(set_to_none=True)
-        self.system(Batch(self.x, 10_000, self.done)).total.backward()
-        self.optimizer.step()
+        with fast_products(self.system):
+            self.optimizer.zero_grad(set_to_none=True)
+            self.system(Batch(self.x, 10_000, self.done)).total.backward()
+            self.optimizer.step()
         self.done += 1
 
     def work(self, batch: int) -> int:
@@ -104,6 +106,7 @@ class Product:
     def __init__(self) -> None:
         self.a, self.b = torch.rand(16384, 512), torch.rand(512, 64)
 
+    @fast_products()
     def speed(self) -> float:
         """Multiplications a second."""
         began = time.process_time()

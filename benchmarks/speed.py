@@ -25,8 +25,10 @@ import runner
 import streaming
 import torch
 from encoders import Side
+from limits import Limit, arithmetic, halves
 
 from hatchel.core.memory import keep_memory
+from hatchel.core.products import fast_products
 from hatchel.core.spec import updated
 from hatchel.data.dataset import Dataset
 from hatchel.methods.resolve import resolve
@@ -41,6 +43,7 @@ TARGETS = {
     "FactorVAE, 256 units": 1.35,
     "FactorVAE, 1000 units": 1.35,
     "RecurD-1 with MINE": 2.0,
+    "RecurD-1 with MINE, by.share=0.5": 2.0,
     "beta-TCVAE": 1.05,
     "HFVAE": 1.05,
 }
@@ -50,25 +53,13 @@ class HalfSide(Side):
     """The same in mixed precision."""
 
     def step(self) -> None:
-        self.optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", torch.bfloat16):
-            loss = self.system(Batch(self.x, 10_000, self.done))
-        loss.total.backward()
-        self.optimizer.step()
+        with fast_products(self.system):
+            self.optimizer.zero_grad(set_to_none=True)
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = self.system(Batch(self.x, 10_000, self.done))
+            loss.total.backward()
+            self.optimizer.step()
         self.done += 1
-
-
-class Limit:
-    """A bare matrix product of 1024 x 1024 numbers, which stays in the cache: what the processor can do."""
-
-    def __init__(self) -> None:
-        self.a, self.b, self.c = torch.rand(3, 1024, 1024).unbind()
-
-    def speed(self) -> float:
-        """Multiplications a second."""
-        began = time.process_time()
-        torch.mm(self.a, self.b, out=self.c)
-        return 1024**3 / (time.process_time() - began)
 
 
 def methods() -> dict[str, RunSpec]:
@@ -90,6 +81,7 @@ def methods() -> dict[str, RunSpec]:
         "HFVAE": plain("hf_vae"),
         "RecurD-1 without MINE": recurd(l2=0, between="none"),
         "RecurD-1 with MINE": recurd(),
+        "RecurD-1 with MINE, by.share=0.5": recurd(**{"by.share": 0.5}),
     }
 
 
@@ -125,6 +117,7 @@ def of_methods(rounds: int) -> list[str]:
     x = images(64, 3, 32)
     sides = {name: Side(spec, x) for name, spec in methods().items()}
     times, bare = timed(sides, rounds, 3)
+    macs = {name: cost(spec, (3, 32, 32)).macs for name, spec in methods().items()}
     lines = [
         f"A bare float32 matrix product makes {bare / 1e9:.0f} G multiplications a second here; a step counts its "
         "networks' forward pass three times; of critics no share is given.",
@@ -135,11 +128,11 @@ def of_methods(rounds: int) -> list[str]:
     for name, side in sides.items():
         seconds, times_plain = statistics.median(times[name]), ratio(times, name, "beta-VAE")
         # A critic's passes are shared between its reading and its lesson, so that three times forward is not its work.
-        critics = cost(methods()[name], (3, 32, 32)).macs["objective"]
+        critics = macs[name]["objective"]
         share, target = side.work(64) / seconds / bare, verdict(times_plain, TARGETS.get(name))
         shown = "" if critics else f"{share:.0%}"
         lines.append(f"| {name} | {1000 * seconds:.1f} | {shown} | {times_plain:.2f} | {target} |")
-    return lines
+    return [*lines, "", arithmetic(macs, statistics.median(times["beta-VAE"]), bare)]
 
 
 def of_stacked(rounds: int) -> list[str]:
@@ -174,14 +167,16 @@ def of_stacked(rounds: int) -> list[str]:
 
 def of_precision(rounds: int) -> list[str]:
     lines = ["| beta-VAE | float32, ms a step | bfloat16 | speed-up | target |", "| --- | --- | --- | --- | --- |"]
+    spec = methods()["beta-VAE"]
     for size, batch, channels in ((32, 64, 3), (64, 256, 1)):
-        spec, x = methods()["beta-VAE"], images(batch, channels, size)
+        x = images(batch, channels, size)
         times, _ = timed({"float32": Side(spec, x), "bfloat16": HalfSide(spec, x)}, rounds, 2)
         whole, half = (1000 * statistics.median(values) for values in times.values())
         gain = ratio(times, "float32", "bfloat16")
         target = verdict(gain, 1.6, False)
         lines.append(f"| {size} px, batch {batch} | {whole:.1f} | {half:.1f} | {gain:.2f} | {target} |")
-    return lines
+    many, few = ([kind(spec, images(n, 3, 32)) for kind in (Side, HalfSide)] for n in (64, 2))
+    return [*lines, "", halves(many, few, rounds)]
 
 
 def sections(rounds: int) -> dict[str, tuple[str, Callable[[], list[str]]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any, cast
 
 import torch
@@ -159,30 +158,19 @@ class Winograd(nn.Module):
 
 
 class _Products(Function):
-    """v_p (sum_k to_w_pk taps_k)^T for every p, few at a time: all of the sums, 8 MB, would leave the cache."""
-
-    AT_ONCE = 5
+    """v_p (sum_k to_w_pk taps_k)^T for every p; the sums, 8 MB, are kept and never turned over, as autograd would."""
 
     @staticmethod
     def forward(ctx: Any, v: Tensor, taps: Tensor, to_w: Tensor) -> Tensor:
-        ctx.save_for_backward(v, taps, to_w)
-        m = v.new_empty(*v.shape[:2], taps.shape[1])
-        for v_p, to_p, m_p in _Products.parts(v, to_w, m):
-            torch.bmm(v_p, (to_p @ taps.flatten(1)).unflatten(1, taps.shape[1:]).mT, out=m_p)
-        return m
+        w = (to_w @ taps.flatten(1)).unflatten(1, taps.shape[1:])
+        ctx.save_for_backward(v, w, to_w)
+        return v @ w.mT
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
-        (v, taps, to_w), (gradient,) = ctx.saved_tensors, gradients
-        to_v, to_taps = v.new_empty(v.shape), torch.zeros_like(taps)
-        for v_p, to_p, g_p, out in _Products.parts(v, to_w, gradient, to_v):
-            torch.bmm(g_p, (to_p @ taps.flatten(1)).unflatten(1, taps.shape[1:]), out=out)
-            to_taps.flatten(1).addmm_(to_p.T, (g_p.mT @ v_p).flatten(1))
-        return to_v, to_taps, None
-
-    @staticmethod
-    def parts(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
-        return zip(*(t.split(_Products.AT_ONCE) for t in tensors), strict=True)
+        (v, w, to_w), (gradient,) = ctx.saved_tensors, gradients
+        to_sums = gradient.mT @ v
+        return gradient @ w, (to_w.T @ to_sums.flatten(1)).unflatten(1, w.shape[1:]), None
 
 
 def branches_of(widths: tuple[int, ...], together: int) -> int:

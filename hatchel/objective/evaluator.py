@@ -134,6 +134,7 @@ class Evaluator:
             items = isinstance(compared, Items)
             samples = Samples(self._trace.generated.x, batch.x) if items else self._joint(by, compared)
             self._samples[key] = samples, samples.product(batch.seed, batch.step)
+            self._critics[key].begin(batch.seed, batch.step)
         return self._samples[key]
 
     def _joint(self, by: Critic, compared: Partition | Pairs) -> Samples:

@@ -20,6 +20,7 @@ from torch.nn.parallel import DistributedDataParallel
 from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
 from hatchel.core.memory import keep_memory
+from hatchel.core.products import fast_products
 from hatchel.core.progress import TrainingBar
 from hatchel.data.dataset import Dataset
 from hatchel.objective.independent import blind_critics
@@ -229,6 +230,7 @@ def _stepper(
         scaler.step(optimizer)
         scaler.update()
 
+    @fast_products(system)
     def step_of(step: int) -> Loss:
         for group in optimizer.param_groups:
             group["lr"] = group["full_lr"] * group["schedule"].at(step)

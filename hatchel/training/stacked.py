@@ -16,6 +16,7 @@ from torch.func import functional_call, vmap
 from torch.overrides import TorchFunctionMode
 
 from hatchel.core.errors import HatchelError
+from hatchel.core.products import fast_products
 from hatchel.core.streams import Stream, generator
 from hatchel.data.dataset import Dataset
 from hatchel.objective.trace import Batch
@@ -132,9 +133,10 @@ class Stacked:
                 loss = functional_call(self.system, state, (batch,))
             return {**loss.terms, "objective": loss.objective, "total": loss.total}
 
-        losses = vmap(one)(state, stacked, [torch.stack(of_seeds) for of_seeds in draws])
-        self._optimizer.zero_grad(set_to_none=True)
-        losses.pop("total").sum().backward()
+        with fast_products(self.system):
+            losses = vmap(one)(state, stacked, [torch.stack(of_seeds) for of_seeds in draws])
+            self._optimizer.zero_grad(set_to_none=True)
+            losses.pop("total").sum().backward()
         self._optimizer.step()
         return losses
 

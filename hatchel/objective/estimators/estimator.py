@@ -67,15 +67,12 @@ class Pairs:
     def _cells(self, feature: Tensor) -> Tensor:
         if self.grid is None or feature.ndim < 5:
             return feature.flatten(2)
-        rows, columns = (min(self.grid, side) for side in feature.shape[3:])
-        height, width = feature.shape[3] // rows, feature.shape[4] // columns
-        if (rows * height, columns * width) != feature.shape[3:]:
-            return (
-                F.adaptive_avg_pool2d(feature.flatten(0, 1), (rows, columns)).unflatten(0, feature.shape[:2]).flatten(2)
-            )
-        # A mean's gradient would be written out as a map; a sum's is the small gradient seen once for each place.
-        cells = feature.unflatten(4, (columns, width)).unflatten(3, (rows, height)).sum((4, 6))
-        return (cells / (height * width)).flatten(2)
+        # Sums over parts of a map, one number after the other, take nine times as long as this product.
+        rows, columns = (
+            F.adaptive_avg_pool1d(torch.eye(side, dtype=feature.dtype, device=feature.device), min(self.grid, side))
+            for side in feature.shape[3:]
+        )
+        return (feature.flatten(3) @ torch.kron(rows, columns)).flatten(2)
 
     def size(self, name: str, layout: Layout, features: Mapping[str, Shape]) -> tuple[int, int]:
         """How many members that layer has, and the width of each, from the features' shapes (members, ...)."""
@@ -156,6 +153,9 @@ class Critic(Estimator, ABC):
 
 class CriticModule(nn.Module, ABC):
     """The network of a critic. `forward` is read by the model with detached parameters; `loss` teaches the network."""
+
+    def begin(self, seed: int, step: int) -> None:
+        """Called before the readings and lessons of a step, for what a network draws anew at each."""
 
     @abstractmethod
     def forward(self, joint: Tensor, product: Tensor) -> Tensor:

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from hatchel.core.distributed import gather, mean, world
-from hatchel.core.spec import Count, Share
+from hatchel.core.errors import HatchelError
+from hatchel.core.spec import Count, Share, added
+from hatchel.core.streams import generator
 from hatchel.nets.group import GroupedLinear
 from hatchel.objective.estimators.estimator import Critic, CriticModule, Layers
 from hatchel.objective.estimators.pair_pass import PairPass, follow, pays
@@ -29,6 +31,10 @@ class MINE(Critic):
     average: Share = 0.99
     """Decay of the moving average."""
 
+    share: Share = added(default=1.0)
+    """Ours: each step draws this share of the pairs of features and scales their sum up to that of all: no bias, more
+    noise, less time."""
+
     differentiates_product = True
 
     def build(self, width: int) -> CriticModule:
@@ -37,7 +43,9 @@ class MINE(Critic):
         return _Statistics(nn.Sequential(*hidden, nn.Linear(sizes[-1], 1)), self.average)
 
     def build_pairs(self, layers: Layers, index: Tensor, shared: bool) -> CriticModule:
-        return PairStatistics(PairNet(layers, index, shared, self.hidden, self.layers), self.average)
+        if self.share < 1 and not shared:
+            raise HatchelError("share: less than 1 is for one network of all pairs; set nets=shared, or share=1")
+        return PairStatistics(PairNet(layers, index, shared, self.hidden, self.layers), self.average, self.share)
 
 
 class _Statistics(CriticModule):
@@ -77,6 +85,8 @@ class PairNet(nn.Module):
         self.register_buffer("left", index[:, 0], persistent=False)
         self.register_buffer("right", index[:, 1], persistent=False)
         self.index: list[tuple[int, int]] = [(i, j) for i, j in index.tolist()]
+        self.chosen: Tensor | None = None
+        """The numbers of the pairs that are looked at, in order; None for all."""
         pairs = len(index)
         groups = 1 if shared else pairs
         inputs = sum(width for _, width in layers)
@@ -90,8 +100,9 @@ class PairNet(nn.Module):
 
     def forward(self, rows: Tensor) -> Tensor:
         a, b = self._members(rows)
-        x = self._first(a, self.left, self.first_left)  # (P, B, hidden)
-        x = x.add_(self._first(b, self.right, self.first_right)).add_(self.identity).relu_()
+        left, right, identity = (self.of_chosen(t) for t in (self.left, self.right, self.identity))
+        x = self._first(a, left, self.first_left)  # (P, B, hidden)
+        x = x.add_(self._first(b, right, self.first_right)).add_(identity).relu_()
         pairs, batch, _ = x.shape
         x = x.flatten(0, 1)[None] if self.shared else x
         for layer in self.hidden:
@@ -103,7 +114,7 @@ class PairNet(nn.Module):
         first = self.first_left, self.first_right
         sides = (self.left, self.right)
         if self.shared:
-            index = self.index
+            index = self.index if self.chosen is None else [self.index[pair] for pair in self.chosen.tolist()]
             read = [m @ w[0].detach() for m, w in zip(self._members(rows), first, strict=True)]
             taught = [m @ w[0] for m, w in zip(self._members(rows.detach()), first, strict=True)]
         else:
@@ -111,7 +122,10 @@ class PairNet(nn.Module):
             read = [self._first(m, i, w.detach()) for m, i, w in zip(self._members(rows), sides, first, strict=True)]
             taught = [self._first(m, i, w) for m, i, w in zip(self._members(rows.detach()), sides, first, strict=True)]
         layers = [t for layer in (*self.hidden, self.last) for t in layer.parameters()]
-        return PairPass.apply(index, (log_average, decay), *read, *taught, self.identity, *layers)
+        return PairPass.apply(index, (log_average, decay), *read, *taught, self.of_chosen(self.identity), *layers)
+
+    def of_chosen(self, of_all: Tensor) -> Tensor:
+        return of_all if self.chosen is None else of_all.index_select(0, self.chosen)
 
     def _members(self, rows: Tensor) -> list[Tensor]:
         """Those of both layers: (members, B, width)."""
@@ -125,33 +139,54 @@ class PairNet(nn.Module):
 
 
 class PairStatistics(CriticModule):
-    """MINE for each of P pairs, summed over them."""
+    """MINE for each of P pairs, summed over them; of a share of them, scaled to the sum of all."""
 
     log_average: Tensor
 
-    def __init__(self, net: PairNet, decay: float) -> None:
+    def __init__(self, net: PairNet, decay: float, share: float = 1.0) -> None:
         super().__init__()
         self.net = net
         self.decay = decay
+        self.count = max(1, round(share * len(net.left)))
         self.register_buffer("log_average", torch.full((len(net.left),), math.nan))
 
+    def begin(self, seed: int, step: int) -> None:
+        if self.count < len(self.net.left):
+            order = torch.rand(len(self.net.left), generator=generator(seed, "pairs", step)).argsort()
+            self.net.chosen = order[: self.count].sort().values.to(self.net.left.device)
+
+    @property
+    def scale(self) -> float:
+        return 1.0 if self.net.chosen is None else len(self.net.left) / self.count
+
     def bounds(self, joint: Tensor, product: Tensor) -> Tensor:
-        """The Donsker-Varadhan bound of each pair: (P,)."""
+        """The Donsker-Varadhan bound of each pair that is looked at: (P,)."""
         of_joint, of_product = self._scores(joint, product)
         return gather(of_joint).mean(0) - log_mean_exp(of_product)
 
     def forward(self, joint: Tensor, product: Tensor) -> Tensor:
-        return self.bounds(joint, product).sum()
+        return self.scale * self.bounds(joint, product).sum()
 
     def loss(self, joint: Tensor, product: Tensor) -> Tensor:
         of_joint, of_product = self._scores(joint, product)
+        average = self.net.of_chosen(self.log_average)
         with torch.no_grad():
-            follow(self.log_average, log_mean_exp(of_product), self.decay)
+            follow(average, log_mean_exp(of_product), self.decay)
+            self._keep(average)
         of_joint, of_product = gather(of_joint), gather(of_product)
-        return ((of_product - self.log_average).exp().mean(0) - of_joint.mean(0)).sum()
+        return self.scale * ((of_product - average).exp().mean(0) - of_joint.mean(0)).sum()
 
     def both(self, joint: Tensor, product: Tensor) -> tuple[Tensor, Tensor] | None:
-        return self.net.both(torch.cat((joint, product)), self.log_average, self.decay) if pays(joint) else None
+        if not pays(joint):
+            return None
+        average = self.net.of_chosen(self.log_average)
+        bound, loss = self.net.both(torch.cat((joint, product)), average, self.decay)
+        self._keep(average)
+        return self.scale * bound, self.scale * loss
+
+    def _keep(self, average: Tensor) -> None:
+        if self.net.chosen is not None:
+            self.log_average.index_copy_(0, self.net.chosen, average)
 
     def _scores(self, joint: Tensor, product: Tensor) -> tuple[Tensor, Tensor]:
         of_joint, of_product = self.net(torch.cat((joint, product))).chunk(2)

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from hatchel.core.errors import HatchelError
 from hatchel.objective.estimators.estimator import Layers, Pairs
 from hatchel.objective.estimators.mine import MINE, PairStatistics
 from hatchel.objective.estimators.pair_pass import pays, pieces
@@ -14,10 +15,14 @@ LAYERS: Layers = ((4, 3), (5, 2))
 BATCH = 24
 
 
-def critic(depth: int, shared: bool) -> PairStatistics:
+def critic(depth: int, shared: bool, share: float = 1.0) -> PairStatistics:
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        built = MINE(hidden=16, layers=depth).build_pairs(LAYERS, Pairs("m2", "z").index(4, 5), shared).double()
+        built = (
+            MINE(hidden=16, layers=depth, share=share)
+            .build_pairs(LAYERS, Pairs("m2", "z").index(4, 5), shared)
+            .double()
+        )
     assert isinstance(built, PairStatistics)
     return built
 
@@ -55,6 +60,34 @@ def test_it_equals_two_passes(depth: int, shared: bool, moved: float, monkeypatc
     for found, right in zip((*read[:2], *taught[2:]), (*to_samples, *to_weights), strict=True):
         torch.testing.assert_close(found, right, rtol=1e-9, atol=1e-12)
     assert all(g is None or not g.any() for g in (*taught[:2], *read[2:]))  # nothing crosses
+
+
+def test_a_share_of_the_pairs_is_their_sum_scaled_up() -> None:
+    """On any draw the chosen pairs' own bounds, losses and averages; no pair is drawn more often than another."""
+    whole, one, two = critic(4, True), critic(4, True, 0.5), critic(4, True, 0.5)
+    rows, count, counts = samples(1), len(whole.net.index), torch.zeros(len(whole.net.index))
+    whole.loss(*(r.detach() for r in rows))
+    for step in range(400):
+        one.begin(7, step)
+        assert one.net.chosen is not None
+        counts[one.net.chosen] += 1
+    chosen, scale = one.net.chosen, count / (count // 2)
+    assert chosen is not None
+    both = one.both(*rows)
+    assert both is not None
+    two.begin(7, 399)
+    expected, lesson = two(*rows), two.loss(*(r.detach() for r in rows))
+    torch.testing.assert_close(both, (expected, lesson), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(both[0], scale * whole.bounds(*rows)[chosen].sum(), rtol=1e-9, atol=1e-12)
+    left_out = torch.ones(count, dtype=torch.bool).index_fill(0, chosen, False)
+    for module in (one, two):
+        torch.testing.assert_close(module.log_average[chosen], whole.log_average[chosen], rtol=1e-12, atol=1e-12)
+        assert module.log_average[left_out].isnan().all()
+    for found, right in zip(gradients(one, rows, both[1])[2:], gradients(two, rows, lesson)[2:], strict=True):
+        torch.testing.assert_close(found, right, rtol=1e-9, atol=1e-12)
+    assert (counts / 400 - (count // 2) / count).abs().max() < 4 * 0.5 / 400**0.5  # four standard errors
+    with pytest.raises(HatchelError, match="nets=shared"):
+        critic(4, False, 0.5)
 
 
 def test_pieces_are_all_pairs_in_order() -> None:
