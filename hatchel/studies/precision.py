@@ -8,7 +8,7 @@ from hatchel.study.study import Study, register
 from hatchel.study.task import Case
 
 PRECISIONS = ("float32", "bfloat16")
-WHICH = (("VAE", "conv"), ("beta-TCVAE", "conv"), ("beta-TCVAE", "split"))
+WHICH = (("VAE", "conv"), ("beta-TCVAE", "split"))
 """Methods and encoders of the pool, whose own runs in float32 are not trained again."""
 
 
