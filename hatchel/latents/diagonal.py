@@ -34,7 +34,7 @@ class Diagonal(Latent):
 class _DiagonalModule(LatentModule):
     def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> DiagonalGaussian:
         mean, log_variance = parameters.unflatten(1, (-1, 2)).unbind(2)
-        return DiagonalGaussian(mean, log_variance)
+        return DiagonalGaussian(mean, log_variance, self.layout)
 
     def prior_at(self, step: int | None = None) -> Prior:
         return StandardNormal(self.layout)
