@@ -1,11 +1,15 @@
-"""A cached property that torch's compiler can trace: functools' own has a lock in Python 3.11."""
+"""Caches that torch's compiler can trace: functools' own property has a lock in Python 3.11."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
+
+import torch
 
 Value = TypeVar("Value", covariant=True)
+Arguments = ParamSpec("Arguments")
 
 
 class cached(Generic[Value]):
@@ -37,3 +41,25 @@ class cached(Generic[Value]):
         value = self._work(owner)
         owner.__dict__[self._name] = value  # found before this is asked again; of a frozen dataclass too
         return value
+
+
+def remembered(most: int) -> Callable[[Callable[Arguments, Value]], Callable[Arguments, Value]]:
+    """functools.lru_cache with so many entries; what is traced is worked out there, and torch has nothing to warn of.
+
+    >>> @remembered(1)
+    ... def asked(n: int) -> list[int]:
+    ...     return [n]
+    >>> asked(3) is asked(3)
+    True
+    """
+
+    def of(work: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
+        known = functools.lru_cache(most)(work)
+
+        @functools.wraps(work)
+        def asked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
+            return work(*args, **kwargs) if torch.compiler.is_compiling() else known(*args, **kwargs)
+
+        return asked
+
+    return of

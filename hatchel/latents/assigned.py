@@ -73,6 +73,8 @@ def assignment(costs: NDArray[np.float64], balance: float) -> NDArray[np.int64]:
 
 
 class _AssignedModule(LatentModule):
+    solves_on_host = True
+
     def __init__(self, spec: Assigned) -> None:
         super().__init__(spec.layout)
         self.spec = spec

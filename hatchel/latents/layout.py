@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hatchel.core.cached import cached
+from hatchel.core.cached import cached, remembered
 from hatchel.core.errors import HatchelError
 
 LARGEST = 100_000
@@ -170,7 +169,7 @@ class Layout:
         return all(set(group) <= set(block) for group in self.groups[:lowest])
 
 
-@functools.lru_cache(maxsize=64)
+@remembered(64)
 def plain_layout(dim: int) -> Layout:
     """Of `dim` real coordinates in one group."""
     if dim > LARGEST:

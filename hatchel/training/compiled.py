@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from hatchel.core.errors import HatchelError
 from hatchel.core.streams import Given, Recorder
 from hatchel.objective.evaluator import Samples
 from hatchel.objective.objective import Loss
@@ -33,27 +35,42 @@ class CompiledLoss:
     schedules say, which else would be compiled in. They are the numbers of the step that is not compiled.
     """
 
-    def __init__(self, system: System, backend: str = "inductor") -> None:
-        self._system = system
-        self._recorders: dict[object, Recorder] = {}
-        self._compiled = torch.compile(self._loss, fullgraph=True, dynamic=False, backend=backend)
+    def __init__(self, system: System, backend: str | Callable[..., Any] = "inductor") -> None:
+        self._system, self._backend = system, backend
+        self._known: dict[object, tuple[Recorder, Callable[..., Any]]] = {}
 
     def __call__(self, batch: Batch) -> Loss:
         levels = self._system.model.latent.train_levels(batch.seed, batch.step)
         key = levels, batch.x.shape
-        if key not in self._recorders:
-            self._recorders[key] = recorded(self._system, batch)
-        asked = self._recorders[key]
+        if key not in self._known:
+            self._known[key] = recorded(self._system, batch), self._compiled()
+        asked, compiled = self._known[key]
         draws, said = asked.drawn(batch.seed, batch.step), asked.said(batch.step)
-        parts, samples = self._compiled(batch, levels, draws, asked.names, said)
-        total, objective, *others = parts
-        return Loss(total, objective, *others, samples={name: Samples(*found) for name, found in samples.items()})
+        try:
+            parts, samples = compiled(self._system, batch, levels, draws, asked.names, said)
+        except Exception as error:
+            if not type(error).__module__.startswith(("torch._dynamo", "torch._inductor")):
+                raise
+            reason = str(error).strip().partition("\n")[0]
+            raise HatchelError(f"compile: torch cannot compile this step ({reason}); set compile=false") from error
+        return Loss(*parts, samples={name: Samples(*found) for name, found in samples.items()})
 
-    def _loss(
-        self, batch: Batch, levels: tuple[int, ...], draws: list[Tensor], names: Sequence[str], said: list[Tensor]
-    ) -> tuple[Any, dict[str, Any]]:
-        """The parts of a loss: the compiler returns no frozen dataclass within another."""
-        with Given(draws, names, said):
-            loss = self._system(batch, levels)
-        samples = {name: (s.joint, s.source, s.widths) for name, s in loss.samples.items()}
-        return (loss.total, loss.objective, loss.terms, loss.critics, loss.readings), samples
+    def _compiled(self) -> Callable[..., Any]:
+        # torch keeps what it compiled with the code, and not too much of it: so each has a copy of the code.
+        own = FunctionType(_parts.__code__.replace(), globals())
+        return torch.compile(own, fullgraph=True, dynamic=False, backend=self._backend)
+
+
+def _parts(
+    system: System,
+    batch: Batch,
+    levels: tuple[int, ...],
+    draws: Sequence[Tensor],
+    names: Sequence[str],
+    said: Sequence[Tensor],
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Those of a loss: the compiler gives back no frozen dataclass within another."""
+    with Given(draws, names, said):
+        loss: Loss = system(batch, levels)
+    samples = {name: (s.joint, s.source, s.widths) for name, s in loss.samples.items()}
+    return (loss.total, loss.objective, loss.terms, loss.critics, loss.readings), samples
