@@ -116,13 +116,20 @@ def test_a_step_is_one_graph_with_the_values_of_eager(name: str) -> None:
     assert counters["stats"]["unique_graphs"] == levels
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["beta_tcvae", "factor_vae", "control_vae", "hf_vae"])
-def test_compiled_in_earnest(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """For what torch compiles, which it would else take for another CPU's instructions too."""
     if shutil.which(os.environ.get("CXX", "g++")) is None:
         pytest.skip("no C++ compiler: set CXX")
-    # torch keeps what it compiled, and would take it for another CPU's instructions too.
-    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+    folder = tmp_path_factory.mktemp("compiled")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(folder))
+        yield folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["beta_tcvae", "factor_vae", "control_vae", "hf_vae"])
+def test_compiled_in_earnest(kind: str, cache: Path) -> None:
     compare(small(kind, encoder=Mlp((8,)), decoder=MlpDecoder((8,))), "inductor", (0, 3))
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
 
