@@ -1,19 +1,26 @@
-"""What a study's runner costs beside its tasks: 1,000 tasks of 10 ms, on processes of this machine and on Dask.
+"""What a study's runner costs beside its tasks: 1,000 tasks of 10 ms, on this machine's processes, Dask and Slurm.
 
-    python benchmarks/runner.py [--tasks 1000] [--engines local dask]
+    python benchmarks/runner.py [--tasks 1000] [--engines here local dask slurm]
 
 One worker, so that a task's share of the time is the whole time divided by the tasks. A task says itself how long it
 slept, because a busy machine wakes it late; the start of the engine, up to the first result, is not counted. Processor
 time, of the runner and its workers, is that of many tasks less that of few, so that starting them drops out: other
 work on the machine makes the passed time longer, and counts little into the processor's. No store is removed before
 the end: ext4 makes new files more slowly for minutes after many were removed.
+
+Slurm is a real one of one node with two slots, started here as its tests do (Debian; root or sudo). A job there is a
+message of the runner: some tasks alone, until it is known that they are short, and then up to 64 together. What counts
+is the time from the first submission to the last record, and how many jobs that were.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
+import shutil
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -22,11 +29,13 @@ from hatchel.core.plugins import load_file
 from hatchel.study.engines.dask import Dask
 from hatchel.study.engines.engine import Engine
 from hatchel.study.engines.local import Here, Local
+from hatchel.study.engines.slurm import Slurm
 from hatchel.study.runner import Tally, run_tasks
 from hatchel.study.store import Store
 from hatchel.study.task import Task
 
 TARGET = 5.0
+SLOTS = 2
 NAP = '''
 import time
 from hatchel.study.task import Result, Task, Workspace
@@ -76,20 +85,48 @@ def processor(engine: Engine, count: int, folder: Path) -> tuple[float, float]:
     return passed, 1000 * ((many - few) - (few - began)) / (count - count // 10)
 
 
-def section(count: int = 1000, engines: tuple[str, ...] = ("here", "local", "dask")) -> list[str]:
+def of_slurm(count: int, folder: Path) -> list[str]:
+    """One row: a task's share of all passed time, and the jobs and the time of each."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from tests.cluster.own_slurm import own_slurm
+
+    for name in ("slurm", "nap"):
+        (folder / name).mkdir()
+    plugin = folder / "nap" / "nap.py"
+    plugin.write_text(NAP)
+    load_file(plugin)
+    tasks = [Task.members()["nap"](seed=seed) for seed in range(count)]
+    engine = Slurm(workers=SLOTS, memory=1, minutes=10, folder=str(folder / "jobs"))
+    with own_slurm(folder / "slurm"):
+        began = time.perf_counter()
+        tally = run_tasks(tasks, Store(folder / "nap" / "store"), engine, plugins=[plugin])
+        passed = time.perf_counter() - began
+    assert tally.done == count
+    jobs = len(list((folder / "jobs").glob("*_submitted.pkl")))
+    return [
+        "",
+        f"On Slurm, one node with {SLOTS} slots: {passed:.0f} s passed from the first submission to the last record, "
+        f"{1000 * passed / count:.0f} ms a task; {jobs} jobs in all, {SLOTS * passed / jobs:.1f} s of a slot for each.",
+    ]
+
+
+def section(count: int = 1000, engines: tuple[str, ...] = ("here", "local", "dask", "slurm")) -> list[str]:
     lines = ["| engine, one worker | ms a task, passed | ms a task, processor | target |", "| --- | --- | --- | --- |"]
     with tempfile.TemporaryDirectory() as folder:
-        for name in engines:
+        for name in (name for name in engines if name in ENGINES):
             passed, cost = processor(ENGINES[name], count, Path(folder))
             verdicts = ["met" if value <= TARGET else "**missed**" for value in (passed, cost)]
             lines.append(f"| {name} | {passed:.1f} | {cost:.1f} | at most {TARGET:g}: {verdicts[0]}; {verdicts[1]} |")
+        if "slurm" in engines:
+            there = shutil.which("slurmd", path=f"{os.environ['PATH']}:/usr/sbin")
+            lines += of_slurm(count, Path(folder)) if there else ["", "Slurm is not installed: `make test-cluster`."]
     return [f"A study of {count:,} tasks of 10 ms:", "", *lines]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=1000)
-    parser.add_argument("--engines", nargs="+", default=["here", "local", "dask"], choices=list(ENGINES))
+    parser.add_argument("--engines", nargs="+", default=["here", "local", "dask", "slurm"], choices=[*ENGINES, "slurm"])
     options = parser.parse_args()
     print("\n".join(section(options.tasks, tuple(options.engines))))
 
