@@ -28,7 +28,10 @@ class Weight(Spec, ABC, family="weight", home="hatchel.objective.weights"):
 
     @abstractmethod
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        """The contribution to the loss of a term's batch mean; may update `state` in place."""
+        """The contribution to the loss of a term's batch mean; may update `state` in place.
+
+        What changes with the step is asked for by `scheduled`: a compiled step is else compiled again and again.
+        """
 
     @abstractmethod
     def formula(self, symbol: str) -> str:

@@ -52,6 +52,8 @@ class CompiledLoss:
             if not type(error).__module__.startswith(("torch._dynamo", "torch._inductor")):
                 raise
             reason = str(error).strip().partition("\n")[0]
+            if type(error).__name__ == "FailOnRecompileLimitHit":
+                reason = "a part changes with every step and does not ask by hatchel.core.streams.scheduled"
             raise HatchelError(f"compile: torch cannot compile this step ({reason}); set compile=false") from error
         return Loss(*parts, samples={name: Samples(*found) for name, found in samples.items()})
 

@@ -154,6 +154,18 @@ def test_what_cannot_be_traced_is_one_line_with_a_remedy(monkeypatch: pytest.Mon
         CompiledLoss(system, "aot_eager")(Batch(x, 1000))
 
 
+def test_what_changes_with_every_step_without_asking_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not compiled in: its values are right until it has been compiled too often."""
+    monkeypatch.setattr(Constant, "apply", lambda self, value, step, state: (1 + 0.1 * step) * value)
+    one, other, (x, _) = twins(small("vae"))
+    compiled = CompiledLoss(other, "eager")
+    often = torch._dynamo.config.recompile_limit
+    for step in range(often):
+        close("total", compiled(Batch(x, 1000, step)).total, one(Batch(x, 1000, step)).total)
+    with pytest.raises(HatchelError, match="changes with every step"):
+        compiled(Batch(x, 1000, often))
+
+
 def test_a_step_that_asks_for_less_than_was_noted_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else its draws would be those of another place."""
     _, system, (x, _) = twins(small("info_vae"))
