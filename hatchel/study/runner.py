@@ -178,7 +178,7 @@ class _Session:
         folder, began = str(self.store.folder.resolve()), time.monotonic()
         try:
             while self.todo:
-                ramp = self._unsure(len(waiting)) and time.monotonic() - began < max(RAMP, self.engine.patience)
+                ramp = self._unsure(len(waiting)) and time.monotonic() - began < RAMP
                 if new and not ramp:
                     digests = [new.popleft() for _ in range(self._together(new))]
                     bodies = [to_dict(self.todo[digest]) for digest in digests]

@@ -171,16 +171,6 @@ class TestHandedOut:
         # 64 one by one; 16 fill BRIEF, but the last are shared out; a few more after a start that misleads.
         assert runner.FIRST + (1000 - runner.FIRST) / 16 < len(sizes) < 170
 
-    def test_an_engine_that_takes_long_to_start_is_waited_for(
-        self, store: Store, sizes: list[int], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Else short tasks would all be messages of their own before the first is back."""
-        monkeypatch.setattr(runner, "RAMP", 0.0)
-        monkeypatch.setattr(Local, "patience", float("inf"))
-        self.claim(monkeypatch, lambda n: 0.0125)
-        assert run_tasks([Toy(seed=seed, log="") for seed in range(1000)], store, Local(workers=1)).done == 1000
-        assert len(sizes) < 170
-
     def test_long_tasks_all_at_once(self, store: Store, sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
         """Before the first ones of them are done, because clusters grow by what is waiting."""
         out = threading.Event()

@@ -8,7 +8,7 @@ import socket
 from abc import ABC, abstractmethod
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar
+from typing import Any
 
 from hatchel.core.errors import HatchelError, unknown
 from hatchel.core.spec import Count, Spec
@@ -24,8 +24,6 @@ class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
     """Tasks at once; 0 lets the engine choose."""
     threads: Count = 1
     """CPU threads for each task. The last digits of a record depend on it, so it is not chosen by the machine."""
-    patience: ClassVar[float] = 0.0
-    """Seconds in which a first task may come back, where that is long: a queue, a program's start for each message."""
 
     def check(self) -> None:
         if self.workers < 0:

@@ -31,12 +31,8 @@ TIMEOUTS = 10
 
 
 class Slurm(Engine):
-    """One job a task, in arrays; or one for several short tasks.
+    """One job a task, in arrays. Run the study on a login node; the nodes need the store's folder and this Python."""
 
-    Run the study on a login node; the nodes need the store's folder and this Python.
-    """
-
-    patience = 600.0
     partition: str = ""
     """The cluster's default, if not said."""
     minutes: Count = 240
