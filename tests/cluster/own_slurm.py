@@ -77,7 +77,11 @@ def own_slurm(folder: Path) -> Iterator[None]:
         said("scontrol", "shutdown")
         for process in running[::-1]:
             process.terminate()
-            process.wait(60)
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:  # it waits for a job's end that nobody tells it any more
+                process.kill()
+                process.wait()
         del os.environ["SLURM_CONF"]
 
 
