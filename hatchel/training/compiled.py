@@ -8,13 +8,16 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
 
+from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
 from hatchel.core.streams import Given, Recorder
 from hatchel.objective.evaluator import Samples
 from hatchel.objective.objective import Loss
 from hatchel.objective.trace import Batch
 from hatchel.training.model import System
+from hatchel.training.spec import RunSpec
 
 
 def recorded(system: System, batch: Batch) -> Recorder:
@@ -26,6 +29,17 @@ def recorded(system: System, batch: Batch) -> Recorder:
     for buffer, value in zip(system.buffers(), before, strict=True):
         buffer.data.copy_(value)
     return recorder
+
+
+def loss_of(system: System, spec: RunSpec) -> Callable[[Batch], Loss]:
+    """The loss of a batch, compiled if the spec says so."""
+    several = distributed.world() > 1
+    if spec.compile and not several and not system.model.latent.solves_on_host:
+        return CompiledLoss(system)
+    if spec.compile:
+        system.model.encoder.compile()
+        system.model.decoder.compile()
+    return DistributedDataParallel(system) if several else system
 
 
 class CompiledLoss:

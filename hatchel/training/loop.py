@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.nn.parallel import DistributedDataParallel
 
 from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
@@ -24,7 +23,6 @@ from hatchel.core.progress import TrainingBar
 from hatchel.data.dataset import Dataset
 from hatchel.objective.independent import blind_critics
 from hatchel.objective.objective import Loss
-from hatchel.objective.trace import Batch
 from hatchel.training.callbacks import Watch, notify
 from hatchel.training.checkpoint import (
     Description,
@@ -35,7 +33,7 @@ from hatchel.training.checkpoint import (
     stored_state,
     stored_windows,
 )
-from hatchel.training.compiled import CompiledLoss
+from hatchel.training.compiled import loss_of
 from hatchel.training.events import Events, Windows, read_events
 from hatchel.training.model import System
 from hatchel.training.order import Batches
@@ -206,17 +204,6 @@ def _announce_changes(folder: Path, before: Mapping[str, Any], now: Mapping[str,
         print(f"hatchel: {folder}: {', '.join(other)}: results may differ in the last digits", file=sys.stderr)
 
 
-def _loss_of(system: System, spec: RunSpec) -> Callable[[Batch], Loss]:
-    """The loss of a batch, compiled if the spec says so."""
-    several = distributed.world() > 1
-    if spec.compile and not several and not system.model.latent.solves_on_host:
-        return CompiledLoss(system)
-    if spec.compile:
-        system.model.encoder.compile()
-        system.model.decoder.compile()
-    return DistributedDataParallel(system) if several else system
-
-
 def _stepper(
     system: System,
     spec: RunSpec,
@@ -227,7 +214,7 @@ def _stepper(
 ) -> Callable[[int], Loss]:
     """step -> loss, having updated the weights."""
     read = batches.data.reader(str(device))
-    loss_of = _loss_of(system, spec)
+    value_of = loss_of(system, spec)
     dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[spec.precision]
 
     def update() -> None:
@@ -244,7 +231,7 @@ def _stepper(
             group["lr"] = group["full_lr"] * group["schedule"].at(step)
         batch = batches.at(step, read)
         with torch.autocast(device.type, dtype, enabled=spec.precision != "float32"):
-            loss = loss_of(batch)
+            loss = value_of(batch)
         optimizer.zero_grad(set_to_none=True)
         scaler.scale(loss.total).backward()
         update()

@@ -22,8 +22,7 @@ from hatchel.objective.objective import Loss
 from hatchel.objective.terms.moments import MMD
 from hatchel.objective.trace import Batch
 from hatchel.objective.weights import Constant
-from hatchel.training.compiled import CompiledLoss, recorded
-from hatchel.training.loop import _loss_of
+from hatchel.training.compiled import CompiledLoss, loss_of, recorded
 from hatchel.training.model import System
 from hatchel.training.spec import RunSpec
 from tests.conformance.test_methods import DATA, small
@@ -138,7 +137,7 @@ def test_what_is_solved_on_the_host_is_compiled_in_parts() -> None:
     for name, changes in HOST.items():
         spec = resolve(name, DATA, changes).fit_to(DATA.load())
         system = spec.build(DATA.load().shape)
-        assert _loss_of(system, spec.with_fields(compile=True)) is system
+        assert loss_of(system, spec.with_fields(compile=True)) is system
         assert system.model.encoder._compiled_call_impl is not None
         assert system.model.decoder._compiled_call_impl is not None
 
