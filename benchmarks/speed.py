@@ -1,4 +1,4 @@
-"""Costs of methods, precisions, the study runner, data beyond memory, and pythae beside us; writes docs/speed.md.
+"""Costs of methods, precisions, compiled steps, many runs, studies, large data, pythae beside us; writes docs/speed.md.
 
     python benchmarks/speed.py [--rounds 7] [--only runner] [--out docs/speed.md]        or: make bench
 
@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import compiled
+import many_runs
 import numpy as np
 import pythae
 import runner
@@ -185,6 +187,8 @@ def sections(rounds: int) -> dict[str, tuple[str, Callable[[], list[str]]]]:
         "methods": ("Methods", lambda: of_methods(rounds)),
         "stacked": ("Several seeds in one step", lambda: of_stacked(rounds)),
         "precision": ("Precision", lambda: of_precision(rounds)),
+        "compiled": ("Compiled steps", lambda: compiled.section(rounds)),
+        "many": ("Many runs at once", lambda: many_runs.section(rounds)),
         "runner": ("The runner of studies", runner.section),
         "streaming": ("Data larger than memory", lambda: streaming.section(rounds)),
         "pythae": ("Beside pythae", lambda: pythae.section(rounds)),

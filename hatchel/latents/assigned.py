@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Annotated, Any, Self
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from hatchel.core.cached import cached
 from hatchel.core.distributed import gather, own_rows
 from hatchel.core.spec import NonNegative
 from hatchel.latents.diagonal import Diagonal, DiagonalGaussian, StandardNormal
@@ -73,6 +73,8 @@ def assignment(costs: NDArray[np.float64], balance: float) -> NDArray[np.int64]:
 
 
 class _AssignedModule(LatentModule):
+    solves_on_host = True
+
     def __init__(self, spec: Assigned) -> None:
         super().__init__(spec.layout)
         self.spec = spec
@@ -135,11 +137,11 @@ class AssignedPosterior(Posterior):
         self.layout = layout
         self.dim = normal.mean.shape[1]
 
-    @functools.cached_property
+    @cached
     def mean(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
         return torch.cat([self.normal.mean, self.classes], 1)
 
-    @functools.cached_property
+    @cached
     def variance(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
         return torch.cat([self.normal.variance, self.classes * (1 - self.classes)], 1)
 

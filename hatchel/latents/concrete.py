@@ -22,6 +22,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from hatchel.core.spec import Count, Positive, Spec, in_steps
+from hatchel.core.streams import scheduled
 from hatchel.latents.posterior import unrounded
 
 Form = Literal["relaxed", "soft", "pmf"]
@@ -63,33 +64,39 @@ class Temperature(Spec):
         share = 1.0 if step is None else min(1.0, step / self.steps)
         return self.start ** (1 - share) * end**share
 
+    def now(self, step: int | None) -> float | Tensor:
+        """The same; while torch compiles a training step, a tensor () if it changes."""
+        if self.end is None:
+            return self.start if torch.compiler.is_compiling() else self.at(step)
+        return scheduled(self.at, step)
 
-def floor(temperature: float) -> float:
+
+def floor(temperature: float | Tensor) -> float | Tensor:
     """The smallest log z_k that is told apart: below it exp(-lambda log z) would leave float32."""
-    return -DEPTH / max(1.0, temperature)
+    return -DEPTH / (temperature.clamp_min(1.0) if isinstance(temperature, Tensor) else max(1.0, temperature))
 
 
-def log_simplex(z: Tensor, temperature: float) -> Tensor:
+def log_simplex(z: Tensor, temperature: float | Tensor) -> Tensor:
     """log z, with the coordinates that underflowed at the floor."""
     least = floor(temperature)
-    return z.clamp_min(math.exp(least)).log()
+    return z.clamp_min(least.exp() if isinstance(least, Tensor) else math.exp(least)).log()
 
 
-def draw(logits: Tensor, temperature: float, exponentials: Tensor) -> Tensor:
+def draw(logits: Tensor, temperature: float | Tensor, exponentials: Tensor) -> Tensor:
     """z = softmax((log alpha + g) / lambda), g = -log E Gumbel for E ~ Exp(1) (Maddison et al., Sec. 3.1)."""
     gumbels = -exponentials.clamp_min(torch.finfo(exponentials.dtype).tiny).log()
     log_z = ((logits + gumbels) / temperature).log_softmax(-1)
     return log_z.clamp_min(floor(temperature)).exp()
 
 
-def log_prob(z: Tensor, logits: Tensor, temperature: float, form: Form) -> Tensor:
+def log_prob(z: Tensor, logits: Tensor, temperature: float | Tensor, form: Form) -> Tensor:
     """log p(z) for log-probabilities over the last axis of K classes, row by row."""
     if form == "relaxed":
         return log_density(log_simplex(z, temperature), logits, temperature)
     return (_chosen(z, form) * logits).sum(-1)
 
 
-def cross_log_prob(z: Tensor, logits: Tensor, temperature: float, form: Form) -> Tensor:
+def cross_log_prob(z: Tensor, logits: Tensor, temperature: float | Tensor, form: Form) -> Tensor:
     """The same of every point (R, K) under all log-probabilities (B, K): (R, B)."""
     if form == "relaxed":
         return cross_log_density(log_simplex(z, temperature), logits, temperature)
@@ -101,7 +108,7 @@ def _chosen(z: Tensor, form: Form) -> Tensor:
     return F.one_hot(z.argmax(-1), z.shape[-1]).to(z) if form == "pmf" else z
 
 
-def log_density(log_z: Tensor, logits: Tensor, temperature: float) -> Tensor:
+def log_density(log_z: Tensor, logits: Tensor, temperature: float | Tensor) -> Tensor:
     """log p(z) on the simplex (Maddison et al., Eq. 10), for the last axes of K classes, row by row.
 
     log Gamma(K) + (K - 1) log lambda + sum_k (log alpha_k - (lambda + 1) log z_k)
@@ -112,7 +119,7 @@ def log_density(log_z: Tensor, logits: Tensor, temperature: float) -> Tensor:
     return _constant(classes, temperature) + total - classes * (logits - temperature * log_z).logsumexp(-1)
 
 
-def cross_log_density(log_z: Tensor, logits: Tensor, temperature: float) -> Tensor:
+def cross_log_density(log_z: Tensor, logits: Tensor, temperature: float | Tensor) -> Tensor:
     """The same of every point (R, K) under every alpha (B, K): (R, B).
 
     The sum over classes is one matrix product: with log z >= -DEPTH / max(1, lambda) its largest summand is at least
@@ -127,5 +134,6 @@ def cross_log_density(log_z: Tensor, logits: Tensor, temperature: float) -> Tens
     return own[:, None] + logits.sum(1)[None, :] - classes * log_sum
 
 
-def _constant(classes: int, temperature: float) -> float:
-    return math.lgamma(classes) + (classes - 1) * math.log(temperature)
+def _constant(classes: int, temperature: float | Tensor) -> float | Tensor:
+    log = temperature.log() if isinstance(temperature, Tensor) else math.log(temperature)
+    return math.lgamma(classes) + (classes - 1) * log

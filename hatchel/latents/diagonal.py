@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import torch
 from torch import Tensor
 
+from hatchel.core.cached import remembered
 from hatchel.core.distributed import own_rows, world
 from hatchel.core.spec import Count
 from hatchel.latents.latent import Latent, LatentModule
@@ -34,7 +34,7 @@ class Diagonal(Latent):
 class _DiagonalModule(LatentModule):
     def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> DiagonalGaussian:
         mean, log_variance = parameters.unflatten(1, (-1, 2)).unbind(2)
-        return DiagonalGaussian(mean, log_variance)
+        return DiagonalGaussian(mean, log_variance, self.layout)
 
     def prior_at(self, step: int | None = None) -> Prior:
         return StandardNormal(self.layout)
@@ -154,7 +154,7 @@ def membership(blocks: Partition, sites: int, like: Tensor) -> Tensor:
     return _membership(blocks, sites, like.dtype, like.device)
 
 
-@functools.lru_cache(maxsize=16)
+@remembered(16)
 @torch.inference_mode(mode=False)
 def _membership(blocks: Partition, sites: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     rows = [[float(s in block) for s in range(sites)] for block in blocks]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +18,9 @@ from hatchel.nets.part import Classes, Shape
 
 class LatentModule(nn.Module, ABC):
     """The running form of a latent; it may own parameters (a learned prior, the maps of a hierarchy)."""
+
+    solves_on_host: ClassVar[bool] = False
+    """Whether a training step solves something outside of torch, so that its loss cannot be compiled as a whole."""
 
     def __init__(self, layout: Layout) -> None:
         super().__init__()

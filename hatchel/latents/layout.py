@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hatchel.core.cached import cached, remembered
 from hatchel.core.errors import HatchelError
 
 LARGEST = 100_000
@@ -97,45 +97,50 @@ class Layout:
         """The named groups; one with all sites where the latent has no finer structure."""
         return self.nesting[0]
 
-    @functools.cached_property
+    @cached
     def names(self) -> tuple[str, ...]:
         return tuple(self.sites[group[0]].group for group in self.groups)
 
-    @functools.cached_property
+    @cached
     def whole(self) -> Block:
         return tuple(range(len(self.sites)))
 
-    @functools.cached_property
+    @cached
     def singles(self) -> Partition:
         """Every site by itself."""
         return tuple((s,) for s in self.whole)
 
-    @functools.cached_property
+    @cached
     def width(self) -> int:
         """D, how many columns z has."""
         return sum(len(site.columns) for site in self.sites)
 
-    @functools.cached_property
+    @cached
     def coordinates(self) -> Block:
         """The sites that are real coordinates."""
         return tuple(s for s, site in enumerate(self.sites) if not site.discrete)
 
-    @functools.cached_property
+    @cached
     def discrete(self) -> Block:
         """The sites that are classes."""
         return tuple(s for s, site in enumerate(self.sites) if site.discrete)
 
-    @functools.cached_property
+    @cached
     def real(self) -> list[int]:
         """The columns of z that hold real coordinates."""
         return self.columns(self.coordinates)
 
-    @functools.cached_property
+    @cached
     def numbers(self) -> dict[int, int]:
         """The sites that are real coordinates, numbered among themselves."""
         return {s: i for i, s in enumerate(self.coordinates)}
 
-    @functools.cached_property
+    @cached
+    def runs(self) -> tuple[Block, ...]:
+        """The sites in order, in runs of real coordinates or of classes."""
+        return tuple(tuple(run) for _, run in itertools.groupby(self.whole, self.numbers.__contains__))
+
+    @cached
     def starts(self) -> list[int]:
         """Where each site's numbers begin among an encoder's that gives two for a coordinate and K for K classes."""
         return [0, *itertools.accumulate(site.classes or 2 for site in self.sites)]
@@ -164,7 +169,7 @@ class Layout:
         return all(set(group) <= set(block) for group in self.groups[:lowest])
 
 
-@functools.lru_cache(maxsize=64)
+@remembered(64)
 def plain_layout(dim: int) -> Layout:
     """Of `dim` real coordinates in one group."""
     if dim > LARGEST:

@@ -11,6 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from hatchel.core.cached import cached
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import added
 from hatchel.latents import concrete
@@ -95,10 +96,10 @@ class _MixedModule(LatentModule):
     def posterior(self, parameters: Tensor, step: int | None = None, level: int = 0) -> MixedPosterior:
         numbers = parameters.float() if parameters.dtype in (torch.float16, torch.bfloat16) else parameters
         kind = ByClassPosterior if self.spec.reads_class else MixedPosterior
-        return kind(numbers, self.layout, self.spec.temperature.at(step), self.spec.discrete)
+        return kind(numbers, self.layout, self.spec.temperature.now(step), self.spec.discrete)
 
     def prior_at(self, step: int | None = None) -> MixedPrior:
-        return MixedPrior(self.prior, self.layout, self.spec.temperature.at(step), self.spec.discrete)
+        return MixedPrior(self.prior, self.layout, self.spec.temperature.now(step), self.spec.discrete)
 
 
 class PriorParameters(nn.Module):
@@ -132,7 +133,7 @@ class PriorParameters(nn.Module):
 class MixedPrior(Prior):
     """N(0, I) and equal class probabilities, or N(0, Sigma) and learned ones; classes relaxed as the posterior's."""
 
-    def __init__(self, parameters: PriorParameters, layout: Layout, temperature: float, form: Form) -> None:
+    def __init__(self, parameters: PriorParameters, layout: Layout, temperature: float | Tensor, form: Form) -> None:
         self.parameters, self.layout = parameters, layout
         self.temperature = temperature
         self.form: Form = form
@@ -178,7 +179,7 @@ class MixedPrior(Prior):
         classes = {s: own.exp() * (own - self.class_logits(s, own)) for s, own in q.logits.items()}
         return q.assembled(normal, {s: by_class.sum(1, keepdim=True) for s, by_class in classes.items()})
 
-    @functools.cached_property
+    @cached
     def _covariances(self) -> tuple[Tensor, ...]:
         return self.parameters.covariances
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
-from itertools import groupby
 from typing import Self
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from hatchel.core.cached import cached
 from hatchel.core.distributed import own_rows, world
 from hatchel.latents import concrete
 from hatchel.latents.concrete import Form
@@ -27,32 +26,32 @@ class MixedPosterior(Posterior):
     class probabilities p and p (1 - p).
     """
 
-    def __init__(self, parameters: Tensor, layout: Layout, temperature: float, form: Form) -> None:
+    def __init__(self, parameters: Tensor, layout: Layout, temperature: float | Tensor, form: Form) -> None:
         self.parameters = parameters  # (B, sum(widths))
         self.layout, self.temperature = layout, temperature
         self.form: Form = form
 
-    @functools.cached_property
+    @cached
     def locations(self) -> Tensor:
         """mu: (B, G)."""
         return picked(self.parameters, [self.layout.starts[s] for s in self.layout.coordinates])
 
-    @functools.cached_property
+    @cached
     def log_variances(self) -> Tensor:
         """log sigma^2: (B, G)."""
         return picked(self.parameters, [self.layout.starts[s] + 1 for s in self.layout.coordinates])
 
-    @functools.cached_property
+    @cached
     def logits(self) -> dict[int, Tensor]:
         """log of the class probabilities of each discrete site: (B, K)."""
         places = {s: slice(*self.layout.starts[s : s + 2]) for s in self.layout.discrete}
         return {s: self.parameters[:, place].log_softmax(1) for s, place in places.items()}
 
-    @functools.cached_property
+    @cached
     def mean(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.assembled(self.locations, {s: logits.exp() for s, logits in self.logits.items()})
 
-    @functools.cached_property
+    @cached
     def variance(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
         parts = {s: logits.exp() * (1 - logits.exp()) for s, logits in self.logits.items()}
         return self.assembled(self.log_variances.exp(), parts)
@@ -101,10 +100,9 @@ class MixedPosterior(Posterior):
     def assembled(self, coordinates: Tensor, discrete: Mapping[int, Tensor]) -> Tensor:
         """In the order of the sites, the columns of the Gaussian coordinates (B, G) and of each discrete site."""
         parts: list[Tensor] = []
-        for real, run in groupby(self.layout.whole, self.layout.numbers.__contains__):
-            sites = list(run)
-            numbers = [self.layout.numbers[s] for s in sites] if real else []
-            parts += [picked(coordinates, numbers)] if real else [discrete[s] for s in sites]
+        for sites in self.layout.runs:
+            real = [self.layout.numbers[s] for s in sites if s in self.layout.numbers]
+            parts += [picked(coordinates, real)] if real else [discrete[s] for s in sites]
         return torch.cat(parts, 1)
 
 
@@ -128,30 +126,30 @@ class ByClassPosterior(MixedPosterior):
         parts = [chosen[s][:, 0] if s in chosen else self.logits[s] for s in self.layout.whole]
         return MixedPosterior(torch.cat(parts, 1), self.layout, self.temperature, self.form)
 
-    @functools.cached_property
+    @cached
     def _tables(self) -> dict[int, Tensor]:
         """Mean and log-variance of each coordinate for each class: (B, K, 2)."""
         return {s: self._parts[s].unflatten(1, (-1, 2)) for s in self.layout.coordinates}
 
-    @functools.cached_property
+    @cached
     def _parts(self) -> tuple[Tensor, ...]:
         (site,) = self.layout.discrete
         classes = self.layout.sites[site].classes
         return self.parameters.split([s.classes or 2 * classes for s in self.layout.sites], 1)
 
-    @functools.cached_property
+    @cached
     def logits(self) -> dict[int, Tensor]:
         return {s: self._parts[s].log_softmax(1) for s in self.layout.discrete}
 
-    @functools.cached_property
+    @cached
     def locations(self) -> Tensor:
         return self._moments[0]
 
-    @functools.cached_property
+    @cached
     def log_variances(self) -> Tensor:
         return self._moments[1].log()
 
-    @functools.cached_property
+    @cached
     def _moments(self) -> tuple[Tensor, Tensor]:
         """Mean and variance of the coordinates, over classes: (B, G) each."""
         (logits,) = self.logits.values()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple, Self
@@ -10,6 +9,7 @@ from typing import NamedTuple, Self
 import torch
 from torch import Tensor
 
+from hatchel.core.cached import cached
 from hatchel.core.distributed import own_rows, world
 from hatchel.latents.latent import LatentModule
 from hatchel.latents.layout import Block, Layout, Partition
@@ -95,7 +95,8 @@ class TopDownPrior(Prior):
     def sample(self, n: int, generator: torch.Generator) -> Tensor:
         like = next(self.network.parameters())
         noise = torch.randn(n, self.layout.width, generator=generator).to(like)
-        state, drawn = self.network.start(n, like), list[Tensor]()
+        state = self.network.start(n, like)
+        drawn: list[Tensor] = []
         for i, part in enumerate(noise.split(self.network.sizes, 1)):
             normal = self.network.layer_prior(i, state)
             drawn.append(normal.mean + (0.5 * normal.log_variance).exp() * part)
@@ -124,11 +125,11 @@ class TopDownPosterior(Posterior):
         self.layout = network.layout
         self._last: tuple[Tensor, list[Layer]] | None = None
 
-    @functools.cached_property
+    @cached
     def mean(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self._central[0]
 
-    @functools.cached_property
+    @cached
     def variance(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self._central[1]
 
@@ -159,7 +160,7 @@ class TopDownPosterior(Posterior):
     def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
         return type(self)(change(self.parameters), self.network)
 
-    @functools.cached_property
+    @cached
     def _central(self) -> tuple[Tensor, Tensor]:
         layers, mean = self._walk(lambda _, q: q.mean)
         return mean, torch.cat([layer.posterior.log_variance for layer in layers], 1).exp()
@@ -167,7 +168,9 @@ class TopDownPosterior(Posterior):
     def _walk(self, choose: Callable[[int, Normal], Tensor]) -> tuple[list[Layer], Tensor]:
         """Down through the layers, each coordinate as `choose` draws it."""
         network, own = self.network, self._own()
-        state, layers, drawn = network.start(self.parameters.shape[0], self.parameters), list[Layer](), list[Tensor]()
+        state = network.start(self.parameters.shape[0], self.parameters)
+        layers: list[Layer] = []
+        drawn: list[Tensor] = []
         for i in range(len(network.sizes)):
             prior = network.layer_prior(i, state)
             layers.append(Layer(prior, network.merged(i, state, own[i], prior)))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
+from hatchel.core.cached import cached
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count
 from hatchel.latents.diagonal import Diagonal, DiagonalGaussian
@@ -76,16 +76,20 @@ class VampPrior(Prior):
 
     def __init__(self, components: Callable[[], DiagonalGaussian], layout: Layout) -> None:
         """`components`: asked for once, and only where something reads the prior."""
-        self.components = functools.cache(components)
+        self._make = components
         self.layout = layout
 
+    @cached
+    def components(self) -> DiagonalGaussian:
+        return self._make()
+
     def log_prob(self, z: Tensor, block: Block) -> Tensor:
-        components = self.components()
+        components = self.components
         under_each = components.cross_log_prob(z, (block,))[0]  # (B, K)
         return under_each.logsumexp(1) - math.log(components.mean.shape[0])
 
     def sample(self, n: int, generator: torch.Generator) -> Tensor:
-        mean, variance = self.components().mean, self.components().variance
+        mean, variance = self.components.mean, self.components.variance
         chosen = torch.randint(mean.shape[0], (n,), generator=generator).to(mean.device)
         noise = torch.randn(n, mean.shape[1], generator=generator).to(mean)
         return mean[chosen] + variance.sqrt()[chosen] * noise

@@ -108,8 +108,8 @@ batch 64, one core, where `Doubling` takes 6."""
 
 
 def transformed(x: Tensor) -> bool:
-    """Whether torch.func is at work on it: memory can then not be laid out by hand."""
-    return torch._C._functorch.is_functorch_wrapped_tensor(x)  # pyright: ignore
+    """Whether torch.func or torch's compiler is at work on it: memory can then not be laid out by hand."""
+    return torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(x)  # pyright: ignore
 
 
 class Upconv(nn.Module):

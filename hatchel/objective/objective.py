@@ -106,6 +106,8 @@ class Objective(nn.Module):
         self._factors = dict(factors or {})
         self.independent: dict[str, Reading] = {}
         """For each critic that has one: the same quantity without a network."""
+        self._weights: dict[str, list[Weight]] = {}
+        """Of each term, at each level."""
         self._wanted: dict[Estimator, Partition] = {}
         self._keys: dict[CriticKey, str] = {}
         self._readers: dict[CriticKey, list[Weight]] = {}
@@ -119,6 +121,7 @@ class Objective(nn.Module):
             if isinstance(by, Density) and not all(layout.has_marginal(b) for b in entry.term.blocks(layout)):
                 reason = f"it asks for the density of single parts, and {LAYERED}"
                 raise HatchelError(f"objective.{name}: {entry.term.kind} does not fit this latent: {reason}")
+            self._weights[name] = [entry.weight.at_level(level) for level in range(layout.levels)]
             self.register_buffer(f"state_{name}", entry.weight.initial_state())
             self._note(name, entry, layout, features or {}, shape)
 
@@ -149,12 +152,12 @@ class Objective(nn.Module):
 
     def forward(self, t: Trace) -> Loss:
         critics = {key: self._critic(label) for key, label in self._keys.items()}
-        inactive = {key for key, weights in self._readers.items() if all(w.inactive(t.level) for w in weights)}
-        evaluator = Evaluator(t, self._wanted, critics, taught=critics.keys() - inactive)
+        inactive = [key for key, weights in self._readers.items() if all(w.inactive(t.level) for w in weights)]
+        evaluator = Evaluator(t, self._wanted, critics, taught=[key for key in critics if key not in inactive])
         values = _means({name: entry.term.value(t, evaluator) for name, entry in self.terms.items()})
         weighted = {
-            name: entry.weight.at_level(t.level).apply(values[name], t.batch.step, self.get_buffer(f"state_{name}"))
-            for name, entry in self.terms.items()
+            name: weights[t.level].apply(values[name], t.batch.step, self.get_buffer(f"state_{name}"))
+            for name, weights in self._weights.items()
         }
         total = torch.stack([*(weighted | {k: f * weighted[k] for k, f in self._factors.items()}).values()]).sum()
         losses = {self._keys[key]: mean(loss) for key, loss in evaluator.critic_losses(inactive).items()}

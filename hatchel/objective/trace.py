@@ -11,13 +11,13 @@ The words for the parts of a latent, here and everywhere:
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
+from hatchel.core.cached import cached
 from hatchel.core.errors import HatchelError
 from hatchel.core.streams import generator
 from hatchel.latents.posterior import Posterior
@@ -67,14 +67,14 @@ class Trace:
     generate: Callable[[], Generated] | None = None
     """Makes items from codes of the prior."""
 
-    @functools.cached_property
+    @cached
     def z_independent(self) -> Tensor:
         """(B, D): codes of an independent batch, without gradient."""
         with torch.no_grad():
             q = self._encoded(self.batch.independent, "an independent batch")
             return q.rsample(generator(self.batch.seed, "independent noise", self.batch.step))
 
-    @functools.cached_property
+    @cached
     def labelled(self) -> tuple[Tensor, Tensor]:
         """Posterior means (M, D), with gradient, of items whose factors are known, and the factors (M, K)."""
         if self.batch.labelled is None:
@@ -82,7 +82,7 @@ class Trace:
         x, factors = self.batch.labelled
         return self._encoded(x, "labelled items").mean, factors
 
-    @functools.cached_property
+    @cached
     def generated(self) -> Generated:
         """Items of the generator."""
         if self.generate is None:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count, NonNegative, Positive, Share, Spec, added, in_steps, per_step
+from hatchel.core.streams import scheduled
 from hatchel.latents.layout import Layout
 
 
@@ -27,7 +28,10 @@ class Weight(Spec, ABC, family="weight", home="hatchel.objective.weights"):
 
     @abstractmethod
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        """The contribution to the loss of a term's batch mean; may update `state` in place."""
+        """The contribution to the loss of a term's batch mean; may update `state` in place.
+
+        What changes with the step is asked for by `scheduled`: a compiled step is else compiled again and again.
+        """
 
     @abstractmethod
     def formula(self, symbol: str) -> str:
@@ -104,7 +108,7 @@ class Ramp(Weight):
         return climb(self.start, self.end, step - self.delay, self.steps)
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        return self.at(step) * value
+        return scheduled(self.at, step, value) * value
 
     def formula(self, symbol: str) -> str:
         by = " by factors" if self.curve == "geometric" else ""
@@ -129,7 +133,7 @@ class Cyclic(Weight):
         return self.high if phase >= self.rise else self.low + (self.high - self.low) * phase / self.rise
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        return self.at(step) * value
+        return scheduled(self.at, step, value) * value
 
     def formula(self, symbol: str) -> str:
         return f"({self.low:g}->{self.high:g} every {self.period} steps)*{symbol}"
@@ -152,7 +156,7 @@ class Capacity(Weight):
         return climb(self.start, self.end, step, self.steps)
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        return self.gamma * (value - self.at(step)).abs()
+        return self.gamma * (value - scheduled(self.at, step, value)).abs()
 
     def formula(self, symbol: str) -> str:
         return f"{self.gamma:g}*|{symbol} - C(t)|, C: {self.start:g}->{self.end:g} nats in {self.steps} steps"
@@ -191,7 +195,7 @@ class PI(Weight, kind="pi"):
         return torch.zeros(2, dtype=torch.float64)  # the integral part, beta
 
     def apply(self, value: Tensor, step: int, state: Tensor) -> Tensor:
-        error = self.at(step) - value.detach().double()
+        error = scheduled(self.at, step) - value.detach().double()
         proportional, integral = self.kp * (-error).sigmoid(), state[0]
         grown = integral - self.ki * error
         free = proportional + grown + self.low
@@ -265,7 +269,7 @@ class IncrementalPI(Weight, kind="incremental_pi"):
         beta, before, count = state[:3].unbind()
         seen = torch.cat([value.detach().double()[None], state[3:-1]])  # 0 where there was no step yet
         known = (count + 1).clamp(max=self.window)
-        error = self.at(step) - seen.sum() / known
+        error = scheduled(self.at, step) - seen.sum() / known
         change = self.kp * ((-error).sigmoid() - (-before).sigmoid()) - self.ki * error
         beta = (beta + change).clamp(self.low, self.high)
         state.copy_(torch.cat([torch.stack([beta, error, known]), seen]))

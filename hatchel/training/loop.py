@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.nn.parallel import DistributedDataParallel
 
 from hatchel.core import distributed
 from hatchel.core.errors import HatchelError
@@ -35,6 +34,7 @@ from hatchel.training.checkpoint import (
     stored_state,
     stored_windows,
 )
+from hatchel.training.compiled import loss_of
 from hatchel.training.events import Events, Windows, read_events
 from hatchel.training.model import System
 from hatchel.training.order import Batches
@@ -215,10 +215,7 @@ def _stepper(
 ) -> Callable[[int], Loss]:
     """step -> loss, having updated the weights."""
     read = batches.data.reader(str(device))
-    if spec.compile:
-        system.model.encoder.compile()
-        system.model.decoder.compile()
-    module = DistributedDataParallel(system) if distributed.world() > 1 else system
+    value_of = loss_of(system, spec)
     dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[spec.precision]
 
     def update() -> None:
@@ -236,7 +233,7 @@ def _stepper(
             group["lr"] = group["full_lr"] * group["schedule"].at(step)
         batch = batches.at(step, read)
         with torch.autocast(device.type, dtype, enabled=spec.precision != "float32"):
-            loss: Loss = module(batch)
+            loss = value_of(batch)
         optimizer.zero_grad(set_to_none=True)
         scaler.scale(loss.total).backward()
         update()

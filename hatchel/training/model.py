@@ -66,9 +66,9 @@ class Model(nn.Module):
     def forward(self, batch: Batch) -> Trace:
         return self.traces(batch)[0]
 
-    def traces(self, batch: Batch) -> list[Trace]:
-        """The same at each of its levels."""
-        levels = self.latent.train_levels(batch.seed, batch.step)
+    def traces(self, batch: Batch, levels: tuple[int, ...] | None = None) -> list[Trace]:
+        """The same at each of its levels, or at those that the step was found to have."""
+        levels = self.latent.train_levels(batch.seed, batch.step) if levels is None else levels
         encoded = self.encoder(batch.x)
         streams = ["noise"] if len(levels) == 1 else [f"noise {level}" for level in levels]
         return [self._trace(batch, encoded, *pair) for pair in zip(levels, streams, strict=True)]
@@ -112,6 +112,6 @@ class System(nn.Module):
         self.model = model
         self.objective = objective
 
-    def forward(self, batch: Batch) -> Loss:
-        losses: list[Loss] = [self.objective(trace) for trace in self.model.traces(batch)]
+    def forward(self, batch: Batch, levels: tuple[int, ...] | None = None) -> Loss:
+        losses: list[Loss] = [self.objective(trace) for trace in self.model.traces(batch, levels)]
         return losses[0] if len(losses) == 1 else added_up(losses)

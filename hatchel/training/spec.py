@@ -171,7 +171,7 @@ class RunSpec(Spec):
     """Of the forward pass (automatic mixed precision); auto times a few steps of float32 and bfloat16, and the run is
     what it chose."""
     compile: bool = local(default=False)
-    """Compile encoder and decoder with torch.compile."""
+    """Compile the loss of a step and its gradient with torch.compile; it takes a minute, or some."""
     device: str = local(default="auto")
     """cpu, cuda, cuda:1, mps; auto takes the best there is."""
     threads: int = local(default=0)

@@ -7,8 +7,8 @@ the draws are made outside, by each seed's own generators, and handed to the mod
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,54 +17,14 @@ from torch.overrides import TorchFunctionMode
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.products import fast_products
-from hatchel.core.streams import Stream, generator
+from hatchel.core.streams import Stream
 from hatchel.data.dataset import Dataset
 from hatchel.objective.trace import Batch
+from hatchel.training.compiled import recorded
 from hatchel.training.loop import make_optimizer
 from hatchel.training.model import System
 from hatchel.training.order import Batches
 from hatchel.training.spec import RunSpec
-
-
-class Draw(NamedTuple):
-    """One call that draws numbers."""
-
-    call: Callable[..., Tensor]
-    arguments: tuple[Any, ...]
-    options: Mapping[str, Any]
-    stream: int
-    """Which of the step's generators it drew from; what draws twice from one must do so again."""
-
-
-class _Recorder(TorchFunctionMode):
-    """Notes what is drawn, and from which streams."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.draws: list[Draw] = []
-        self.streams: dict[Stream, int] = {}
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
-    ) -> Any:
-        options = dict(kwargs or {})
-        source = options.pop("generator", None)
-        if isinstance(source, Stream):
-            number = self.streams.setdefault(source, len(self.streams))
-            self.draws.append(Draw(func, args, options, number))
-        return func(*args, **(kwargs or {}))
-
-    def drawn(self, seed: int, step: int) -> list[Tensor]:
-        """The same calls for another seed and step."""
-        sources = [generator(seed, stream.name, step) for stream in self.streams]
-        return [
-            draw.call(
-                *(torch.empty_like(a) if isinstance(a, Tensor) else a for a in draw.arguments),
-                **draw.options,
-                generator=sources[draw.stream],
-            )
-            for draw in self.draws
-        ]
 
 
 class _Given(TorchFunctionMode):
@@ -102,13 +62,10 @@ class Stacked:
         self._read = data.reader(str(device))
         items = torch.arange(len(data)) if items is None else items
         self._batches = [Batches(own, data, items, systems[0].objective.needs) for own in self._specs]
-        self._recorder = _Recorder()
-        first = self._batches[0].at(0, self._read)
-        with torch.no_grad(), self._recorder:
-            copy.deepcopy(systems[0])(first)
-        if "labelled" in systems[0].objective.needs or not all(
-            t.is_floating_point() for t in self._recorder.drawn(spec.seed, 0)
-        ):
+        self._recorder = recorded(systems[0], self._batches[0].at(0, self._read))
+        drawn, latent = self._recorder.drawn(spec.seed, 0), systems[0].model.latent
+        levels = latent.layout.levels > len(latent.train_levels(spec.seed, 0))
+        if levels or "labelled" in systems[0].objective.needs or not all(t.is_floating_point() for t in drawn):
             raise HatchelError("stacked seeds cannot have labels, or levels of their own; train them one by one")
         self.system: System = copy.deepcopy(systems[0])
         """Every parameter and buffer with the seeds as its first axis."""

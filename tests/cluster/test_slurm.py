@@ -19,7 +19,7 @@ from hatchel.study.runner import run_tasks
 from hatchel.study.store import Store
 from hatchel.study.worker import CRASHES
 from hatchel.training.run import TrainedRun, train
-from tests.cluster.conftest import said
+from tests.cluster.own_slurm import said
 from tests.study import session
 from tests.study.engines import same
 from tests.study.toy import Toy, computed, plugin, wait_for

@@ -231,8 +231,9 @@ def test_a_compiled_step_is_the_eager_one(tmp_path: Path, monkeypatch: pytest.Mo
     base = resolve("beta_vae", XYSquares(size=16)).with_fields(steps=1, batch_size=16, **small)
     eager = train(base, out=tmp_path / "eager", progress=False)
     torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
     fast = train(base.with_fields(compile=True), out=tmp_path / "compiled", progress=False)
-    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] >= 2, "encoder and decoder were compiled"
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1, "the whole step is one graph"
     torch.testing.assert_close(weights(fast), weights(eager), rtol=0, atol=1e-7)
     losses = [read_events(tmp_path / name)[-1]["loss"] for name in ("eager", "compiled")]
     assert losses[1] == pytest.approx(losses[0], rel=1e-5)

@@ -7,12 +7,12 @@ the posteriors hardly overlap: the sum is then its own term, and E log q(z) is o
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor
 
+from hatchel.core.cached import remembered
 from hatchel.core.distributed import rank
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import added
@@ -47,7 +47,7 @@ class Minibatch(Density, ABC):
         return log_mixture(q, t.z, blocks, log_weights)
 
 
-@functools.lru_cache(maxsize=1)  # a batch in one tile asks for the same at each step
+@remembered(1)  # a batch in one tile asks for the same at each step
 @torch.inference_mode(mode=False)
 def _log_weights(
     by: Minibatch,

@@ -24,7 +24,7 @@ _mask = torch.ops.aten.threshold_backward.grad_input  # pyright: ignore[reportUn
 def pays(rows: Tensor) -> bool:
     """Whether the pass is for these rows: one process, a CPU, no half precision, a gradient, no transform of torch."""
     plain = rows.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled("cpu")
-    plain = plain and not torch.compiler.is_compiling() and not transformed(rows)
+    plain = plain and not transformed(rows)
     return plain and rows.device.type == "cpu" and rows.requires_grad and torch.is_grad_enabled() and world() == 1
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import torch
 from annotated_types import Ge
 from torch import Tensor
 
 from hatchel.core.spec import Count
+from hatchel.core.streams import scheduled
 from hatchel.latents.layout import Block, Layout
 from hatchel.latents.posterior import picked
 from hatchel.objective.evaluator import Evaluator
@@ -103,6 +105,11 @@ class ClosedKL(Term, kind="closed_kl"):
         return ""
 
     def value(self, t: Trace, evaluator: Evaluator) -> Tensor:
-        by_site = t.p.kl(t.q, t.z)
+        by_site, coordinates = t.p.kl(t.q, t.z), t.q.layout.coordinates
         assert by_site is not None
-        return picked(by_site, t.q.layout.coordinates[self.opened(t.batch.step) :]).sum(1)
+        opened = scheduled(self.opened, t.batch.step)
+        if isinstance(opened, int):
+            return picked(by_site, coordinates[opened:]).sum(1)
+        # Compiled once for all stages: all coordinates, the open ones times 0.
+        closed = torch.arange(len(coordinates), device=by_site.device) >= opened
+        return (picked(by_site, coordinates) * closed).sum(1)
