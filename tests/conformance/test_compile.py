@@ -41,6 +41,7 @@ VARIANTS: dict[str, tuple[str, dict[str, object]]] = {
     "classes of a code": ("info_gan", {"classes": [3]}),
     "free classes": ("joint_vae", {"temperature": {"start": 1.0, "end": 0.3, "steps": 50}}),
     "stages": ("cascade_vae", {"every": 2}),
+    "a share of the pairs": ("recurd", {"depth": 1, "by.share": 0.5}),
 }
 STEPS = (0, 1, 2, 5, 40, 3000)
 
