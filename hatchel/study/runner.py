@@ -18,13 +18,12 @@ from hatchel.core.spec import to_dict
 from hatchel.study.engines.engine import Engine
 from hatchel.study.store import Store
 from hatchel.study.task import Task
-from hatchel.study.worker import BRIEF, CRASHES, Outcome, perform_several
+from hatchel.study.worker import CRASHES, Outcome, perform_several
 
 POLL = 1.0
 """Seconds between two checks of tasks that another runner computes."""
-FIRST, RAMP = 64, 30.0
-"""Messages handed out, and seconds waited, until as many tasks have told whether they are short enough to be handed out
-together: a message of an engine's costs several milliseconds, and a worker takes seconds to start."""
+FIRST = 64
+"""Tasks that tell whether they are short enough to be handed out together; and the most of them in a message."""
 TOLD = 3
 """Timed tasks that are believed to be long."""
 
@@ -175,14 +174,14 @@ class _Session:
         new, elsewhere = deque(self.todo), list[str]()
         waiting: dict[Future[list[Outcome]], list[str]] = {}
         ready: SimpleQueue[Future[list[Outcome]]] = SimpleQueue()
-        folder, began = str(self.store.folder.resolve()), time.monotonic()
+        folder, threads, began = str(self.store.folder.resolve()), self.engine.threads, time.monotonic()
         try:
             while self.todo:
-                ramp = self._unsure(len(waiting)) and time.monotonic() - began < RAMP
+                ramp = self._unsure(len(waiting)) and time.monotonic() - began < self.engine.begins
                 if new and not ramp:
                     digests = [new.popleft() for _ in range(self._together(new))]
                     bodies = [to_dict(self.todo[digest]) for digest in digests]
-                    future = executor.submit(perform_several, folder, bodies, self.engine.threads, plugins)
+                    future = executor.submit(perform_several, folder, bodies, threads, plugins, self.engine.brief)
                     waiting[future] = digests
                     future.add_done_callback(ready.put)
                 for future in _finished_of(ready, POLL if ramp or not new else 0):
@@ -203,14 +202,13 @@ class _Session:
 
     def _unsure(self, waiting: int) -> bool:
         """Whether so many messages are enough until more is known: few tasks were timed, and these are short."""
-        enough = waiting >= max(FIRST, 2 * self.engine.slots)
-        return enough and self._timed < FIRST and (self._timed < TOLD or self._pace < BRIEF)
+        enough = waiting >= max(self.engine.ahead, 2 * self.engine.slots)
+        return enough and self._timed < FIRST and (self._timed < TOLD or self._pace < self.engine.brief)
 
     def _together(self, new: Sequence[str]) -> int:
         """How many of these are handed out in one message: several where they are short, and workers have enough."""
-        if not self._timed:
-            return 1
-        count = min(int(BRIEF / max(self._pace, 1e-6)), len(new) // (4 * self.engine.slots), FIRST)
+        most = int(self.engine.brief / max(self._pace, 1e-6)) if self._timed else self.engine.first
+        count = min(most, len(new) // (4 * self.engine.slots), FIRST)
         return next((i for i in range(count) if self.losses[new[i]]), count) or 1
 
     def _outcomes(self, digests: list[str], future: Future[list[Outcome]]) -> Generator[tuple[str, str]]:

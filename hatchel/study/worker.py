@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 CRASHES = 2
 """Times a task may take its worker down with it before it counts as failed."""
-BRIEF = 0.2
-"""Seconds for which a worker goes on with what it was handed together."""
+IMPORTS = 20.0
+"""Seconds that the first task of a process may take to import what it needs."""
 PATIENCE = 60.0
 """Seconds a worker without a runner is given to save itself."""
 
@@ -44,16 +44,20 @@ class Outcome:
 
 
 def perform_several(
-    store: str, tasks: Sequence[Mapping[str, Any]], threads: int = 1, plugins: Sequence[str] = ()
+    store: str, tasks: Sequence[Mapping[str, Any]], threads: int = 1, plugins: Sequence[str] = (), brief: float = 0.0
 ) -> list[Outcome]:
-    """Compute the first task, and more of them while no `BRIEF` has passed: another worker may be free for the rest."""
-    began, found = time.monotonic(), list[Outcome]()
+    """Compute the first task, and more until `brief` seconds have passed: another worker may be free for the rest.
+
+    The time in which modules are imported does not count.
+    """
+    spent, found = 0.0, list[Outcome]()
     for task in tasks:
         before, known = time.monotonic(), len(sys.modules)
         outcome = perform(store, task, threads, plugins)
-        now = time.monotonic()
-        found.append(replace(outcome, seconds=now - before if len(sys.modules) == known else None))
-        if outcome.status in ("stopped", "full") or now - began > BRIEF:
+        took, imported = time.monotonic() - before, len(sys.modules) > known
+        found.append(replace(outcome, seconds=None if imported else took))
+        spent += max(0.0, took - IMPORTS) if imported else took
+        if outcome.status in ("stopped", "full") or spent > brief:
             break
     return found
 

@@ -19,6 +19,7 @@ from hatchel.core.spec import from_dict
 from hatchel.methods.resolve import resolve
 from hatchel.study import runner
 from hatchel.study.engines.local import Here, Local
+from hatchel.study.engines.slurm import Slurm
 from hatchel.study.grid import metrics
 from hatchel.study.runner import Tally, run_tasks
 from hatchel.study.store import Store
@@ -135,7 +136,7 @@ class TestHandedOut:
 
     @pytest.fixture
     def sizes(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-        """Of the messages; `RAMP` ends nothing here."""
+        """Of the messages; that workers have not begun in time ends nothing here."""
         sizes: list[int] = []
 
         class Counted(ThreadPoolExecutor):
@@ -144,7 +145,7 @@ class TestHandedOut:
                 return super().submit(fn, *args, **kwargs)
 
         monkeypatch.setattr(Local, "open", lambda self: Counted(1))
-        monkeypatch.setattr(runner, "RAMP", float("inf"))
+        monkeypatch.setattr(Local, "begins", float("inf"))
         return sizes
 
     def claim(self, monkeypatch: pytest.MonkeyPatch, seconds: Callable[[int], float | None]) -> None:
@@ -168,8 +169,26 @@ class TestHandedOut:
         self.claim(monkeypatch, lambda n: start[n] if n < len(start) else 0.0125)
         assert run_tasks([Toy(seed=seed, log="") for seed in range(1000)], store, Local(workers=1)).done == 1000
         assert sum(sizes) == 1000
-        # 64 one by one; 16 fill BRIEF, but the last are shared out; a few more after a start that misleads.
+        # 64 one by one; 16 fill Local.brief, but the last are shared out; a few more after a start that misleads.
         assert runner.FIRST + (1000 - runner.FIRST) / 16 < len(sizes) < 170
+
+    def test_few_messages_where_each_is_a_job_that_takes_long_to_start(
+        self, store: Store, sizes: list[int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each is a process of its own, whose first task imports and tells nothing."""
+        for name in ("brief", "first", "ahead"):
+            monkeypatch.setattr(Local, name, getattr(Slurm, name))
+        told = list[str]()
+
+        def perform(folder: str, bodies: list[Any], *rest: Any) -> list[Outcome]:
+            told.extend(from_dict(Task, body).digest() for body in bodies)
+            return [Outcome(d, "done", seconds=0.01 if i else None) for i, d in enumerate(told[-len(bodies) :])]
+
+        monkeypatch.setattr(runner, "perform_several", perform)
+        assert run_tasks([Toy(seed=seed, log="") for seed in range(1000)], store, Local(workers=2)).done == 1000
+        assert sum(sizes) == len({*told}) == 1000
+        assert sizes[0] == 2
+        assert len(sizes) < 60  # up to 64 in one, and the last shared out
 
     def test_long_tasks_all_at_once(self, store: Store, sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
         """Before the first ones of them are done, because clusters grow by what is waiting."""

@@ -135,9 +135,30 @@ def test_what_had_to_import_something_tells_no_time(store: Store, monkeypatch: p
 
     monkeypatch.setattr(Toy, "compute", compute)
     outcome(store, toy(store))  # loads what every task needs
-    found = perform_several(str(store.folder), [to_dict(Toy(seed=seed, log="")) for seed in (0, 1, 3)])
+    found = perform_several(str(store.folder), [to_dict(Toy(seed=seed, log="")) for seed in (0, 1, 3)], brief=60)
     assert [o.status for o in found] == ["done"] * 3
     assert [o.seconds is None for o in found] == [False, True, False]
+
+
+def test_a_worker_goes_on_for_a_while_in_which_imports_do_not_count(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+
+    def compute(self: Toy, workspace: Workspace) -> Result:
+        clock[0] += 5.0 if self.seed == 0 else 0.3
+        if self.seed == 0:
+            monkeypatch.setitem(sys.modules, "another_library_of_this_test", sys)
+        return Result({})
+
+    outcome(store, toy(store))
+    monkeypatch.setattr(Toy, "compute", compute)
+    monkeypatch.setattr("hatchel.study.worker.time.monotonic", lambda: clock[0])
+    bodies = [to_dict(Toy(seed=seed, log="")) for seed in (0, 1, 3, 4, 5)]
+    # 0.3 s a task: after the fourth 0.9 have passed.
+    assert [o.seconds and round(o.seconds, 3) for o in perform_several(str(store.folder), bodies, brief=0.8)] == [
+        None, 0.3, 0.3, 0.3,
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("interruption", [Stopped("saved"), KeyboardInterrupt(), SystemExit(1)])

@@ -8,7 +8,7 @@ import socket
 from abc import ABC, abstractmethod
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, ClassVar
 
 from hatchel.core.errors import HatchelError, unknown
 from hatchel.core.spec import Count, Spec
@@ -19,6 +19,15 @@ CONNECT = 5.0
 
 class Engine(Spec, ABC, family="engine", home="hatchel.study.engines"):
     """Opens an executor; the tasks, the records and their numbers are the same on every one."""
+
+    brief: ClassVar[float] = 0.2
+    """Seconds for which a worker goes on with tasks that it was handed in one message, if they are short."""
+    first: ClassVar[int] = 1
+    """Tasks of a message until it is known how long they take."""
+    ahead: ClassVar[int] = 64
+    """Messages that are handed out, at least, until then: here one costs milliseconds."""
+    begins: ClassVar[float] = 30.0
+    """Seconds within which workers have begun, and short tasks told how short they are."""
 
     workers: int = 0
     """Tasks at once; 0 lets the engine choose."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 from hatchel.core.errors import HatchelError
 from hatchel.core.spec import Count, Positive
@@ -31,7 +31,15 @@ TIMEOUTS = 10
 
 
 class Slurm(Engine):
-    """One job a task, in arrays. Run the study on a login node; the nodes need the store's folder and this Python."""
+    """One job a task, or several short ones, in arrays.
+
+    Run the study on a login node; the nodes need the store's folder and this Python.
+    """
+
+    brief: ClassVar[float] = 20.0  # a job takes as long to start
+    first: ClassVar[int] = 2  # the first of a process imports, which says nothing of the next
+    ahead: ClassVar[int] = 4
+    begins: ClassVar[float] = 300.0
 
     partition: str = ""
     """The cluster's default, if not said."""
