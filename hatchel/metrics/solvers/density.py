@@ -22,6 +22,8 @@ ROWS = 10_000
 BATCHES, EPOCHS, PATIENCE = 26, 50, 10
 LEAST = 64
 """Rows of a batch, of which there are then fewer."""
+READ = 1024
+"""Rows of a batch that is only read."""
 MISSED = 0.1
 """Share of the residual that a mixture misses at sharp edges; up to so much where the truth is known (benchmarks)."""
 RIDGE = 1e-6
@@ -117,7 +119,7 @@ def _residual(
         for some_u, some_w in _batches(fit[0][:, order], fit[1][:, order], batch):
             sums.append(model.step(some_u, some_w, penalty, RATE * min(1.0, 2 * (1 - step / steps))))
             step += 1
-        found.append(torch.cat([model.forward(some_u, some_w) for some_u, some_w in _batches(*test, batch)]))
+        found.append(torch.cat([model.forward(some_u, some_w) for some_u, some_w in _batches(*test, READ)]))
         if (now := float(found[-1].mean())) > best:
             best, fitted, last = now, float(torch.stack(sums).sum()) / count, epoch
         elif epoch - last >= PATIENCE:
