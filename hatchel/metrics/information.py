@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,45 @@ def mutual_information(left: NDArray[Any], right: Labels) -> Float:
         result[:, k] = entropy(joint.sum(axis=2)) + entropy(joint.sum(axis=1)) - both
     # Rounding leaves +-1e-16 where the truth is 0; an information is never negative.
     return np.where(result < 1e-14, 0.0, result)
+
+
+def blocks(n: int, width: int) -> Iterator[slice]:
+    """Rows in runs of at most BLOCK numbers, `width` in a row: what is computed of them takes no more for more rows."""
+    step = max(1, BLOCK // width)
+    return (slice(start, start + step) for start in range(0, n, step))
+
+
+def variances(values: Float) -> Float:
+    """(n, D) -> (D,): the mean square around the mean, as `values.var(axis=0)` without its copies.
+
+    >>> variances(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist()
+    [1.0, 0.0]
+    """
+    mean = values.mean(axis=0)
+    return mean_squares(values, mean)
+
+
+def mean_squares(values: Float, around: Float | float = 0.0) -> Float:
+    """(n, D) -> (D,): the mean of (values - around)²."""
+    total = np.zeros(values.shape[1])
+    for rows in blocks(*values.shape):
+        part = values[rows] - around
+        part *= part
+        total += part.sum(axis=0)
+    return total / len(values)
+
+
+def covariance(values: Float) -> Float:
+    """(n, D) -> (D, D): sum of (x - mean) (x - mean)^T / (n - 1), as `np.cov` without its copies; 0 of one row.
+
+    >>> covariance(np.array([[1.0, 5.0], [3.0, 7.0]])).tolist()
+    [[2.0, 2.0], [2.0, 2.0]]
+    """
+    mean, total = values.mean(axis=0), np.zeros((values.shape[1], values.shape[1]))
+    for rows in blocks(*values.shape):
+        part = values[rows] - mean
+        total += part.T @ part
+    return total / max(1, len(values) - 1)
 
 
 def gap(values: Float) -> Float:

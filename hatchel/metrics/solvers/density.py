@@ -61,7 +61,7 @@ def total_correlation(codes: Float, rng: np.random.Generator) -> Density:
     out, of a density p(u_d | u_1 .. u_d-1) that starts at the copula's own.
     """
     if len(codes) > ROWS:
-        codes = codes[rng.choice(len(codes), ROWS, replace=False)]
+        codes = codes[some_rows(len(codes), rng)]
     n, dims = codes.shape
     if dims < 2:
         return Density(0.0, 0.0, 0.0, 0.0)
@@ -83,6 +83,11 @@ def total_correlation(codes: Float, rng: np.random.Generator) -> Density:
     bias += MISSED * max(residual, 0.0)
     error = math.sqrt(influence.var() / n + found.var() / len(found))
     return Density(copula, max(0.0, residual), error, bias)
+
+
+def some_rows(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The rows of n that are read."""
+    return rng.choice(n, ROWS, replace=False) if n > ROWS else np.arange(n)
 
 
 def gaussianised(codes: Float, rng: np.random.Generator) -> Float:
