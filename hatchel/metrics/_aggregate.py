@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hatchel.core.estimate import Estimate
 from hatchel.core.spec import Count
 from hatchel.metrics._dependence import dimensions, learnable
+from hatchel.metrics.information import blocks
 from hatchel.metrics.inputs import Float, Labels
 from hatchel.metrics.metric import Bootstrap, Metric
 from hatchel.metrics.probe import Probe
@@ -79,8 +80,6 @@ class Aggregate:
 
 TILE = 2**21
 """Elements of the largest intermediate."""
-ROWS = 2**16
-"""Of which draws are made at a time."""
 
 
 def log_marginals(mean: Float, std: Float, z: Float) -> Float:
@@ -191,15 +190,15 @@ def _drawn_of_all(probe: Probe, subset: list[int], rng: np.random.Generator) -> 
     """
     from hatchel.metrics.solvers.density import some_rows  # imports torch, slow
 
-    again, parts = copy.deepcopy(rng), np.split(np.arange(probe.n), range(ROWS, probe.n, ROWS))
-    for rows in parts:
-        rng.standard_normal((len(rows), probe.dims))
+    again = copy.deepcopy(rng)
+    for rows in blocks(probe.n, probe.dims):
+        rng.standard_normal((min(rows.stop, probe.n) - rows.start, probe.dims))
     chosen = some_rows(probe.n, rng)
     result = np.empty((len(chosen), len(subset)))
-    for rows in parts:
-        drawn = _drawn(probe, rows, again)[0]
-        here = (chosen >= rows[0]) & (chosen <= rows[-1])
-        result[here] = drawn[chosen[here] - rows[0]][:, subset]
+    for rows in blocks(probe.n, probe.dims):
+        drawn = _drawn(probe, np.arange(rows.start, min(rows.stop, probe.n)), again)[0]
+        here = (chosen >= rows.start) & (chosen < rows.stop)
+        result[here] = drawn[chosen[here] - rows.start][:, subset]
     return result
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.spec import Count, NonNegative, Share, local
-from hatchel.metrics.information import discretise, prior_divergence, variances
+from hatchel.metrics.information import blocks, discretise, prior_divergence, variances
 from hatchel.metrics.inputs import Float, Labels
 from hatchel.metrics.metric import Bootstrap, Metric
 from hatchel.metrics.probe import Probe
@@ -186,13 +186,14 @@ class IRS(Metric):
 
     def _deviation(self, codes: Float, index: SameValue) -> Float:
         """The mean over the factor's values of the quantile of |z - mean| among the rows with that value."""
-        found: list[Float] = []
-        for rows in np.split(index.order, index.starts[1:]):
-            if len(rows):
-                group = codes[rows]
+        groups = [rows for rows in np.split(index.order, index.starts[1:]) if len(rows)]
+        found = np.empty((len(groups), codes.shape[1]))
+        for number, rows in enumerate(groups):
+            for some in blocks(codes.shape[1], len(rows)):
+                group = codes[rows, some]
                 group -= group.mean(axis=0)
-                found.append(_quantile(np.abs(group, out=group), self.quantile))
-        return np.mean(found, axis=0)
+                found[number, some] = _quantile(np.abs(group, out=group), self.quantile)
+        return found.mean(axis=0)
 
 
 def _quantile(values: Float, q: float) -> Float:

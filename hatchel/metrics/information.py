@@ -11,6 +11,15 @@ from numpy.typing import NDArray
 
 from hatchel.metrics.inputs import Float, Labels
 
+BLOCK = 2**17
+"""Numbers looked at at a time: they stay in a processor's cache, and a million rows take no more than ten thousand."""
+
+
+def blocks(n: int, width: int = 1) -> Iterator[slice]:
+    """The rows, of `width` numbers each, in runs of at most BLOCK numbers."""
+    step = max(1, BLOCK // width)
+    return (slice(start, start + step) for start in range(0, n, step))
+
 
 def discretise(values: Float, bins: int = 20, kind: type[np.integer[Any]] = np.int64) -> NDArray[Any]:
     """Bin number 0..bins-1 of every value: equal-width bins between each column's minimum and maximum.
@@ -24,14 +33,16 @@ def discretise(values: Float, bins: int = 20, kind: type[np.integer[Any]] = np.i
     low, high = values.min(axis=0), values.max(axis=0)
     result = np.zeros(values.shape[::-1], dtype=kind)  # (D, n): everything below runs along one dimension's values
     for d in np.flatnonzero(low < high):
-        column = np.ascontiguousarray(values[:, d])
         edges = np.linspace(low[d], high[d], bins + 1)
-        guess = ((column - low[d]) * (bins / (high[d] - low[d]))).astype(np.int64)
-        np.minimum(guess, bins - 1, out=guess)
-        # The product rounds otherwise than the edges do: a value next to an edge may be one bin off.
-        guess -= column < edges[guess]
-        guess += column >= np.append(edges[1:-1], np.inf)[guess]
-        result[d] = guess
+        upper = np.append(edges[1:-1], np.inf)
+        for rows in blocks(len(values)):
+            column = np.ascontiguousarray(values[rows, d])
+            guess = ((column - low[d]) * (bins / (high[d] - low[d]))).astype(np.int64)
+            np.minimum(guess, bins - 1, out=guess)
+            # The product rounds otherwise than the edges do: a value next to an edge may be one bin off.
+            guess -= column < edges[guess]
+            guess += column >= upper[guess]
+            result[d, rows] = guess
     return result.T
 
 
@@ -59,7 +70,9 @@ def entropy(counts: NDArray[Any]) -> Float:
     np.float64(0.693147)
     """
     total = np.maximum(counts.sum(axis=-1), 1)
-    return np.maximum(np.log(total) - _count_log(int(np.max(total)))[counts].sum(axis=-1) / total, 0.0)
+    largest = int(np.max(total))
+    logs = _count_log(largest)[counts] if largest <= BLOCK else counts * np.log(np.maximum(counts, 1.0))
+    return np.maximum(np.log(total) - logs.sum(axis=-1) / total, 0.0)
 
 
 @functools.lru_cache(maxsize=4)
@@ -74,25 +87,21 @@ def entropies(labels: NDArray[Any]) -> Float:
     return np.array([entropy(np.bincount(labels[:, k])) for k in range(labels.shape[1])])
 
 
-BLOCK = 2**20
-"""Pairs counted at a time: a million rows take no more memory than a hundred thousand."""
-
-
 def contingency(left: NDArray[Any], right: Labels) -> Labels:
     """How often each pair of values occurs, for every column of `left` with one column of `right`.
 
     (n, D), (n,) -> (D, values of left, values of right)
     """
     dims, rows, columns = left.shape[1], int(left.max()) + 1, int(right.max()) + 1
-    result = np.empty((dims, rows * columns), dtype=np.int64)
-    step = max(1, BLOCK // len(left))
-    for d in range(0, dims, step):
-        cells = left.T[d : d + step].astype(np.int64)
-        cells *= columns
-        cells += right
-        cells += np.arange(len(cells))[:, None] * (rows * columns)
-        counted = np.bincount(cells.reshape(-1), minlength=len(cells) * rows * columns)
-        result[d : d + step] = counted.reshape(len(cells), -1)
+    result = np.zeros((dims, rows * columns), dtype=np.int64)
+    for some in blocks(dims, len(left)):
+        for part in blocks(len(left)):
+            cells = left.T[some, part].astype(np.int64)
+            cells *= columns
+            cells += right[part]
+            cells += np.arange(len(cells))[:, None] * (rows * columns)
+            counted = np.bincount(cells.reshape(-1), minlength=len(cells) * rows * columns)
+            result[some] += counted.reshape(len(cells), -1)
     return result.reshape(dims, rows, columns)
 
 
@@ -109,12 +118,6 @@ def mutual_information(left: NDArray[Any], right: Labels) -> Float:
         result[:, k] = entropy(joint.sum(axis=2)) + entropy(joint.sum(axis=1)) - both
     # Rounding leaves +-1e-16 where the truth is 0; an information is never negative.
     return np.where(result < 1e-14, 0.0, result)
-
-
-def blocks(n: int, width: int) -> Iterator[slice]:
-    """Rows in runs of at most BLOCK numbers, `width` in a row: what is computed of them takes no more for more rows."""
-    step = max(1, BLOCK // width)
-    return (slice(start, start + step) for start in range(0, n, step))
 
 
 def variances(values: Float) -> Float:
