@@ -50,11 +50,13 @@ class BetaVAEScore(Metric):
     def _points(self, probe: Probe, points: int, rng: np.random.Generator) -> tuple[Float, Labels]:
         counts = fixed_factors(probe, points, rng)
         pairs = [_pairs(probe, factor, (count, self.pairs), rng) for factor, count in counts]
-        left, right = (np.concatenate(side) for side in zip(*pairs, strict=True))
-        features = np.empty((points, probe.dims))
-        for d in range(probe.dims):  # one after the other: all codes by dimension would be another copy of them
-            features[:, d] = _distance(np.ascontiguousarray(probe.codes[:, d]), left, right)
-        return features, np.repeat(np.arange(len(counts)), [count for _, count in counts])
+        features: list[Float] = []
+        for some in blocks(probe.dims, probe.n):  # all codes by dimension would be another copy of them
+            columns = np.ascontiguousarray(probe.codes[:, some].T)
+            parts = [np.stack([_distance(column, *pair) for column in columns], axis=1) for pair in pairs]
+            features.append(np.concatenate(parts))
+        labels = np.repeat(np.arange(len(counts)), [count for _, count in counts])
+        return np.concatenate(features, axis=1), labels
 
 
 def _pairs(probe: Probe, factor: int, shape: tuple[int, int], rng: np.random.Generator) -> tuple[Labels, Labels]:
