@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import metrics_suite
 import numpy as np
 import pythae
 import runner
@@ -192,6 +193,7 @@ def sections(rounds: int) -> dict[str, tuple[str, Callable[[], list[str]]]]:
         "precision": ("Precision", lambda: of_precision(rounds)),
         "runner": ("The runner of studies", runner.section),
         "streaming": ("Data larger than memory", lambda: streaming.section(rounds)),
+        "metrics": ("Metrics", lambda: metrics_suite.section(rounds)),
         "pythae": ("Beside pythae", lambda: pythae.section(rounds)),
     }
 
