@@ -176,7 +176,7 @@ def of_dci(rounds: int) -> list[str]:
     return [
         *lines,
         "",
-        f"At least {least:g} times as fast: {speed}; D within {D_TARGET:g}: {near}. `engine=sklearn` puts scikit-learn's "
+        f"At least {least:g} times as fast: {speed}; D within {D_TARGET:g}: {near}. `engine=sklearn` puts its "
         "trees in the place of ours.",
     ]
 
