@@ -66,7 +66,7 @@ docs: $(READY_DEV)  ## the documentation site in docs/_build/html; runs the tuto
 	TUTORIAL_STEPS=$(or $(STEPS),1000) $(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-bench: $(READY_DEV)  ## measure methods, precisions, compiled steps, many runs, the runner, large data and pythae (half an hour), write docs/speed.md; ONLY=runner for one
+bench: $(READY_DEV)  ## measure methods, precisions, compiled steps, the runner, large data, metrics and pythae (an hour), write docs/speed.md; ONLY=runner for one
 	$(BIN)/python benchmarks/speed.py $(if $(ONLY),--only $(ONLY))
 
 clean:  ## remove the environment and everything built

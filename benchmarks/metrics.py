@@ -46,8 +46,8 @@ from hatchel.metrics import (
 )  # fmt: skip
 
 SIZES = {"dsprites": (3, 6, 40, 32, 32), "shapes3d": (10, 10, 10, 8, 4, 15)}
-TARGETS = {"DCI": 50.0, "MIG": 10.0}
-SUITE_SECONDS, BOOTSTRAP_SECONDS = 12.0, 2.0
+TARGETS = {"DCI": 60.0, "MIG": 10.0}
+SUITE_SECONDS, BOOTSTRAP_SECONDS = 6.0, 2.0
 Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -276,7 +276,9 @@ def main() -> int:
         line("200 bootstrap replicates of MIG", f"{taken:.2f} s", "", taken < BOOTSTRAP_SECONDS, "target 2 s")
         wall, cpu, peak, count = suite(split)
         remark = f"{count} metrics, {cpu:.1f} s of processor, peak {peak:.0f} MiB above the imports"
-        line("whole suite on two cores", f"{wall:.1f} s", "", wall < SUITE_SECONDS, "target 12 s", remark)
+        line(
+            "whole suite on two cores", f"{wall:.1f} s", "", wall < SUITE_SECONDS, f"target {SUITE_SECONDS:g} s", remark
+        )
         print()
     if folder:
         print("DCI minus the reference library's, target within 0.02: disentanglement, completeness")

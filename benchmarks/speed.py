@@ -21,6 +21,7 @@ from pathlib import Path
 
 import compiled
 import many_runs
+import metrics_suite
 import numpy as np
 import pythae
 import runner
@@ -191,6 +192,7 @@ def sections(rounds: int) -> dict[str, tuple[str, Callable[[], list[str]]]]:
         "many": ("Many runs at once", lambda: many_runs.section(rounds)),
         "runner": ("The runner of studies", runner.section),
         "streaming": ("Data larger than memory", lambda: streaming.section(rounds)),
+        "metrics": ("Metrics", lambda: metrics_suite.section(rounds)),
         "pythae": ("Beside pythae", lambda: pythae.section(rounds)),
     }
 

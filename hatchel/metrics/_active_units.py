@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.spec import NonNegative
+from hatchel.metrics.information import mean_squares, variances
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.probe import Probe
 from hatchel.metrics.score import Score
@@ -29,10 +30,10 @@ class ActiveUnits(Metric):
     "Variance of the posterior mean over the data."
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        variances = probe.codes.var(axis=0)
-        parts = {"variance": {f"z{d}": float(v) for d, v in enumerate(variances)}}
+        found = variances(probe.codes)
+        parts = {"variance": {f"z{d}": float(v) for d, v in enumerate(found)}}
         notes = [note] if (note := collapse(probe.codes, probe.std)) else []
-        return self.result(probe, float((variances > self.threshold).sum()), parts=parts, notes=notes)
+        return self.result(probe, float((found > self.threshold).sum()), parts=parts, notes=notes)
 
 
 def collapse(mean: NDArray[Any], std: NDArray[Any] | None = None) -> str | None:
@@ -43,8 +44,8 @@ def collapse(mean: NDArray[Any], std: NDArray[Any] | None = None) -> str | None:
     >>> collapse(np.zeros((9, 10)))
     '0 of 10 dimensions active: train longer or lower beta'
     """
-    variances = mean.var(axis=0)
-    heard = variances > 0.1 * (std**2).mean(axis=0) if std is not None else False
-    if ((variances > ActiveUnits.threshold) | heard).any():
+    found = variances(mean)
+    heard = found > 0.1 * mean_squares(std) if std is not None else False
+    if ((found > ActiveUnits.threshold) | heard).any():
         return None
     return f"0 of {mean.shape[1]} dimensions active: train longer or lower beta"

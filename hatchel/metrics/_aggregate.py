@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from hatchel.core.estimate import Estimate
 from hatchel.core.spec import Count
 from hatchel.metrics._dependence import dimensions, learnable
+from hatchel.metrics.information import blocks
 from hatchel.metrics.inputs import Float, Labels
 from hatchel.metrics.metric import Bootstrap, Metric
 from hatchel.metrics.probe import Probe
@@ -37,7 +39,6 @@ class Aggregate:
     given_x: Float  # (D, S)  log q(z_d | x)
     joint_given_x: Float  # (S,)    log q(z | x); the sum of the above where the noise is independent
     marginals: Float  # (D, S)  log q(z_d)
-    joint: Float  # (S,)    log q(z)
 
     @classmethod
     def of(cls, probe: Probe, rng: np.random.Generator, draws: int = DRAWS, posteriors: int = POSTERIORS) -> Aggregate:
@@ -50,6 +51,13 @@ class Aggregate:
         """How much the mixture can tell apart."""
         limit = f"I(x;z) cannot exceed log {len(self.rows)} = {np.log(len(self.rows)):.2f} nats"
         return (f"{len(self.draws)} draws under {len(self.rows)} posteriors: {limit}",)
+
+    def joint(self, probe: Probe) -> Float:
+        """(S,): log q(z), for the metrics that read it: of many dimensions it takes as long as all the rest."""
+        mean, std = probe.codes, probe.std
+        assert std is not None
+        key = ("aggregate joint", self.seed, len(self.draws), len(self.rows))
+        return probe.once(key, lambda: log_joint(mean[self.rows], std[self.rows], self.draws, probe.noise))
 
     def information(self, probe: Probe) -> Float:
         """(D, K): I(z_d; v_k) = E[log q(z_d | v_k) - log q(z_d)], the first a mixture over the rows with that value."""
@@ -72,8 +80,6 @@ class Aggregate:
 
 TILE = 2**21
 """Elements of the largest intermediate."""
-ROWS = 2**16
-"""Of which draws are made at a time."""
 
 
 def log_marginals(mean: Float, std: Float, z: Float) -> Float:
@@ -161,8 +167,7 @@ def _compute(probe: Probe, seed: int, draws: int, posteriors: int) -> Aggregate:
     z, noise = _drawn(probe, rows[own], rng)
     given_x = np.ascontiguousarray((-0.5 * noise**2 - np.log(std[own]) - 0.5 * np.log(2 * np.pi)).T)
     joint_given_x = log_given(mean[own], std[own], z, probe.noise)
-    marginals, joint = log_marginals(mean, std, z), log_joint(mean, std, z, probe.noise)
-    return Aggregate(seed, rows, own, z, given_x, joint_given_x, marginals, joint)
+    return Aggregate(seed, rows, own, z, given_x, joint_given_x, log_marginals(mean, std, z))
 
 
 def _drawn(probe: Probe, rows: NDArray[np.int64], rng: np.random.Generator) -> tuple[Float, Float]:
@@ -175,6 +180,26 @@ def _drawn(probe: Probe, rows: NDArray[np.int64], rng: np.random.Generator) -> t
     drawn *= noise
     drawn += probe.codes[rows]
     return drawn, noise
+
+
+def _drawn_of_all(probe: Probe, subset: list[int], rng: np.random.Generator) -> Float:
+    """One draw of every row, the dimensions of `subset`; of many rows those that a density reads.
+
+    Which they are is known once all are drawn, so the draws are made twice and not kept: (n, D) numbers of a million
+    rows would be another copy of the codes.
+    """
+    from hatchel.metrics.solvers.density import some_rows  # imports torch, slow
+
+    again = copy.deepcopy(rng)
+    for rows in blocks(probe.n, probe.dims):
+        rng.standard_normal((min(rows.stop, probe.n) - rows.start, probe.dims))
+    chosen = some_rows(probe.n, rng)
+    result = np.empty((len(chosen), len(subset)))
+    for rows in blocks(probe.n, probe.dims):
+        drawn = _drawn(probe, np.arange(rows.start, min(rows.stop, probe.n)), again)[0]
+        here = (chosen >= rows.start) & (chosen < rows.stop)
+        result[here] = drawn[chosen[here] - rows.start][:, subset]
+    return result
 
 
 class ELBOTerms(Metric):
@@ -202,11 +227,12 @@ class ELBOTerms(Metric):
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
         q = Aggregate.of(probe, rng, self.draws, self.posteriors)
+        joint = q.joint(probe)
         prior = -0.5 * (q.draws.T**2 + np.log(2 * np.pi))  # (D, S)
         per_dimension = (q.given_x - q.marginals).mean(axis=1)
         parts = {
-            "mutual_information": float((q.joint_given_x - q.joint).mean()),
-            "total_correlation": float((q.joint - q.marginals.sum(axis=0)).mean()),
+            "mutual_information": float((q.joint_given_x - joint).mean()),
+            "total_correlation": float((joint - q.marginals.sum(axis=0)).mean()),
             "dimension_kl": float((q.marginals - prior).sum(axis=0).mean()),
             "mutual_information_per_dimension": {f"z{d}": float(v) for d, v in enumerate(per_dimension)},
         }
@@ -253,8 +279,7 @@ class InformationIsolation(Metric):
             from hatchel.metrics.solvers.density import total_correlation  # imports torch, slow
 
             subset, more = learnable(self.kind, probe, subset)
-            blocks = np.split(np.arange(probe.n), range(ROWS, probe.n, ROWS))  # a million rows take no more memory
-            found = total_correlation(np.concatenate([_drawn(probe, b, rng)[0][:, subset] for b in blocks]), rng)
+            found = total_correlation(_drawn_of_all(probe, subset, rng), rng)
             if self.by == "density" or found.value > marginal - own:  # two lower bounds: the larger is nearer
                 marginal, (low, high), notes = found.value, found.ends, more
         within = None if probe.noise is None else probe.noise[np.ix_(subset, subset)]
@@ -275,8 +300,9 @@ class InformationIsolation(Metric):
     def _mixture(self, probe: Probe, q: Aggregate, subset: list[int]) -> tuple[float, tuple[float, float], float]:
         """TC(z_S) by the sum over posteriors, its 95 % interval, and how much a draw's own posterior adds to it."""
         assert probe.std is not None
-        joint, given = q.joint, q.joint_given_x
-        if len(subset) < probe.dims:
+        if len(subset) == probe.dims:
+            joint, given = q.joint(probe), q.joint_given_x
+        else:
             within = None if probe.noise is None else probe.noise[np.ix_(subset, subset)]
             mean, std, z = probe.codes[q.rows][:, subset], probe.std[q.rows][:, subset], q.draws[:, subset]
             joint, given = log_joint(mean, std, z, within), log_given(mean[q.own], std[q.own], z, within)

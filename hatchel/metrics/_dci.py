@@ -79,12 +79,11 @@ class DCI(Metric):
         discrete = [int(k) for k in probe.varying if classified[k] and self.regressor != "lasso"]
         found: dict[int, Fit] = {}
         if self.regressor == "gbt" and self.engine == "hatchel" and discrete:
-            labels = probe.classes[:, discrete]
-            train = [column[probe.train] for column in labels.T]
-            forests = boost(probe.codes[probe.train], train, rng)
-            for k, forest, column in zip(discrete, forests, labels.T, strict=True):
-                right = float((forest.predict(probe.codes[probe.test]) == column[probe.test]).mean())
-                fitted = float((forest.fitted == column[probe.train]).mean())
+            train, test = ([probe.classes[rows, k] for k in discrete] for rows in (probe.train, probe.test))
+            forests, fresh = boost(probe.codes[probe.train], train, rng), probe.codes[probe.test]
+            for k, forest, known, asked in zip(discrete, forests, train, test, strict=True):
+                right = float((forest.predict(fresh) == asked).mean())
+                fitted = float((forest.fitted == known).mean())
                 found[k] = Fit(forest.importances, fitted, right, 1 - right)
         for k in map(int, probe.varying):
             if k not in found:

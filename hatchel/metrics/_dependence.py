@@ -46,7 +46,7 @@ class GaussianTC(Metric):
     lower_is_better = True
 
     def measure(self, probe: Probe, rng: np.random.Generator) -> Score:
-        covariance = _covariance(probe.codes)
+        covariance = information.covariance(probe.codes)
         value, singular = gaussian_total_correlation(covariance)
         wasserstein = wasserstein_correlation(covariance)
         scale = float(np.trace(covariance))
@@ -55,10 +55,10 @@ class GaussianTC(Metric):
             "wasserstein": wasserstein,
             "wasserstein_normalised": wasserstein / scale if scale > 0 else 0.0,
         }
-        noise = None if probe.std is None else (probe.std**2).mean(axis=0)
+        noise = None if probe.std is None else information.mean_squares(probe.std)
         sampled = None if noise is None else covariance + np.diag(noise)
         if probe.samples is not None:
-            sampled = _covariance(probe.samples)
+            sampled = information.covariance(probe.samples)
         if sampled is not None:
             parts["sample"] = gaussian_total_correlation(sampled)[0]
         if noise is not None and sampled is not None:
@@ -103,7 +103,7 @@ class TotalCorrelation(Metric):
         index, notes = learnable(self.kind, probe, dimensions(self.kind, probe, self.subset))
         codes = probe.codes if index == list(range(probe.dims)) else probe.codes[:, index]
         found = total_correlation(codes, rng)
-        gaussian, singular = gaussian_total_correlation(_covariance(codes))
+        gaussian, singular = gaussian_total_correlation(information.covariance(codes))
         parts = {
             "copula": found.copula, "residual": found.residual, "gaussian": gaussian,
             "standard_error": found.standard_error, "bias": found.bias,
@@ -125,7 +125,8 @@ def learnable(kind: str, probe: Probe, chosen: list[int]) -> tuple[list[int], li
     """The dimensions, of those chosen, of which a density can be learned, and what a reader must know of that."""
     notes: list[str] = []
     if len(chosen) > MOST and probe.std is not None:
-        active = probe.codes.var(axis=0, ddof=1) > SIGNAL * (probe.std**2).mean(axis=0)
+        spread = information.variances(probe.codes) * probe.n / max(1, probe.n - 1)
+        active = spread > SIGNAL * information.mean_squares(probe.std)
         notes = [f"over the {active[chosen].sum()} active dimensions of {len(chosen)} alone"]
         chosen = [d for d in chosen if active[d]]
     if len(chosen) > MOST:
@@ -154,11 +155,6 @@ def wasserstein_correlation(covariance: Float) -> float:
     root = np.sqrt(np.diag(covariance))
     eigenvalues = np.linalg.eigvalsh(covariance * np.outer(root, root))
     return float(2 * np.trace(covariance) - 2 * np.sqrt(np.maximum(eigenvalues, 0.0)).sum())
-
-
-def _covariance(codes: Float) -> Float:
-    shape = (codes.shape[1], codes.shape[1])
-    return np.cov(codes, rowvar=False).reshape(shape) if len(codes) > 1 else np.zeros(shape)
 
 
 class PairwiseNMI(Metric):

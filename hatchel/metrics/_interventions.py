@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.core.spec import Count, NonNegative, Share, local
-from hatchel.metrics.information import discretise, prior_divergence
+from hatchel.metrics.information import blocks, discretise, prior_divergence, variances
 from hatchel.metrics.inputs import Float, Labels
 from hatchel.metrics.metric import Bootstrap, Metric
 from hatchel.metrics.probe import Probe
@@ -48,15 +48,20 @@ class BetaVAEScore(Metric):
         return self.result(probe, fresh, parts={"train": fitted})
 
     def _points(self, probe: Probe, points: int, rng: np.random.Generator) -> tuple[Float, Labels]:
+        counts = fixed_factors(probe, points, rng)
+        pairs = [_pairs(probe, factor, (count, self.pairs), rng) for factor, count in counts]
         features: list[Float] = []
-        labels: list[NDArray[np.int64]] = []
-        columns = probe.once(("columns",), lambda: np.ascontiguousarray(probe.codes.T))  # (D, n)
-        for label, (factor, count) in enumerate(fixed_factors(probe, points, rng)):
-            left = rng.integers(probe.n, size=(count, self.pairs))
-            right = SameValue.of(probe, factor).draw(left, rng)
-            features.append(np.stack([_distance(c, left, right) for c in columns], axis=1))
-            labels.append(np.full(count, label))
-        return np.concatenate(features), np.concatenate(labels)
+        for some in blocks(probe.dims, probe.n):  # all codes by dimension would be another copy of them
+            columns = np.ascontiguousarray(probe.codes[:, some].T)
+            parts = [np.stack([_distance(column, *pair) for column in columns], axis=1) for pair in pairs]
+            features.append(np.concatenate(parts))
+        labels = np.repeat(np.arange(len(counts)), [count for _, count in counts])
+        return np.concatenate(features, axis=1), labels
+
+
+def _pairs(probe: Probe, factor: int, shape: tuple[int, int], rng: np.random.Generator) -> tuple[Labels, Labels]:
+    left = rng.integers(probe.n, size=shape)
+    return left, SameValue.of(probe, factor).draw(left, rng)
 
 
 def _distance(column: Float, left: NDArray[np.int64], right: NDArray[np.int64]) -> Float:
@@ -102,10 +107,7 @@ class FactorVAEScore(Metric):
         notes = [f"left out under {self.prune} {self.threshold}: {', '.join(pruned)}"] if pruned else []
         if not len(active):
             return self.result(probe, 0.0, parts={"train": 0.0, "active": 0}, notes=notes)
-        codes = probe.codes if len(active) == probe.dims else probe.codes[:, active]
-        mean, spread = codes.mean(axis=0), codes.std(axis=0, ddof=1)
-        columns = np.stack([(c - m) / s for c, m, s in zip(codes.T, mean, spread, strict=True)])  # (A, n)
-        train, test = (self._votes(probe, columns, count, rng) for count in self.votes)  # (A, K) each
+        train, test = (self._votes(probe, active, count, rng) for count in self.votes)  # (A, K) each
         best = train.argmax(axis=1)
         value = test[np.arange(len(best)), best].sum() / test.sum()
         matrix = np.zeros((probe.dims, len(probe.names)))
@@ -113,29 +115,37 @@ class FactorVAEScore(Metric):
         parts = {"train": float(train.max(axis=1).sum() / train.sum()), "active": len(active)}
         return self.result(probe, value, parts=parts, matrix=matrix, notes=notes)
 
-    def _votes(self, probe: Probe, columns: Float, votes: int, rng: np.random.Generator) -> Float:
-        table = np.zeros((len(columns), len(probe.names)))
-        for factor, count in fixed_factors(probe, votes, rng):
-            first = rng.integers(probe.n, size=count)
-            rows = SameValue.of(probe, factor).draw(first, rng, self.batch)  # (count, batch)
-            winners = _variances(columns, rows).argmin(axis=0)
-            table[:, factor] = np.bincount(winners, minlength=len(columns))
+    def _votes(self, probe: Probe, active: Labels, votes: int, rng: np.random.Generator) -> Float:
+        counts = fixed_factors(probe, votes, rng)
+        drawn = [
+            SameValue.of(probe, factor).draw(rng.integers(probe.n, size=count), rng, self.batch)
+            for factor, count in counts
+        ]
+        rows, factors = np.concatenate(drawn), np.repeat(*np.transpose(counts))  # (votes, batch), (votes,)
+        # One dimension after the other: all of them standardised would be another copy of the codes.
+        winners = np.stack([_variances(_unit(probe.codes[:, d]), rows) for d in active]).argmin(axis=0)
+        table = np.zeros((len(active), len(probe.names)))
+        np.add.at(table, (winners, factors), 1)
         return table
 
     def _size(self, probe: Probe) -> Float:
         if self.prune == "std":
-            return probe.codes.std(axis=0, ddof=1) if probe.n > 1 else np.zeros(probe.dims)
+            return np.sqrt(variances(probe.codes) * probe.n / max(1, probe.n - 1))
         assert probe.std is not None
         return prior_divergence(probe.codes, probe.std)
 
 
-def _variances(columns: Float, rows: NDArray[np.int64]) -> Float:
-    """(A, votes): the variance over each vote's rows, up to a constant factor."""
-    result = np.empty((len(columns), len(rows)))
-    for a, column in enumerate(columns):
-        drawn = column[rows]
-        result[a] = np.einsum("vb,vb->v", drawn, drawn) - drawn.sum(axis=1) ** 2 / rows.shape[1]
+def _unit(column: Float) -> Float:
+    """With mean 0 and variance 1 (n - 1)."""
+    result = column - column.mean()
+    result /= np.sqrt(result @ result / (len(result) - 1))
     return result
+
+
+def _variances(column: Float, rows: Labels) -> Float:
+    """(votes,): the variance over each vote's rows, up to a constant factor."""
+    drawn = column[rows]
+    return np.einsum("vb,vb->v", drawn, drawn) - drawn.sum(axis=1) ** 2 / rows.shape[1]
 
 
 class IRS(Metric):
@@ -178,13 +188,14 @@ class IRS(Metric):
 
     def _deviation(self, codes: Float, index: SameValue) -> Float:
         """The mean over the factor's values of the quantile of |z - mean| among the rows with that value."""
-        found: list[Float] = []
-        for rows in np.split(index.order, index.starts[1:]):
-            if len(rows):
-                group = codes[rows]
+        groups = [rows for rows in np.split(index.order, index.starts[1:]) if len(rows)]
+        found = np.empty((len(groups), codes.shape[1]))
+        for number, rows in enumerate(groups):
+            for some in blocks(codes.shape[1], len(rows)):
+                group = codes[rows, some]
                 group -= group.mean(axis=0)
-                found.append(_quantile(np.abs(group, out=group), self.quantile))
-        return np.mean(found, axis=0)
+                found[number, some] = _quantile(np.abs(group, out=group), self.quantile)
+        return found.mean(axis=0)
 
 
 def _quantile(values: Float, q: float) -> Float:

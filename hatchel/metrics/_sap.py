@@ -16,6 +16,9 @@ from hatchel.metrics.score import Score
 from hatchel.metrics.solvers import Engine
 from hatchel.metrics.solvers.margins import Margins
 
+DIMENSIONS = 64
+"""Solved at a time: of a thousand the sorted rows of every class would take gigabytes."""
+
 
 class SAP(Metric):
     """Mean over factors of the gap between the two latents that predict it best alone (Kumar et al. 2018, Sec. 3).
@@ -50,11 +53,17 @@ class SAP(Metric):
         classified = probe.unordered if self.by == "r2" else ~probe.continuous
         discrete = [int(k) for k in probe.varying if classified[k]]
         if discrete:
-            labels = probe.classes[:, discrete]
-            train, test = ((probe.codes[rows], labels[rows]) for rows in (probe.train, probe.test))
-            accuracies = Margins(*train, self.c).accuracies if self.engine == "hatchel" else _fitted(*train, self.c)
-            plain, balanced = accuracies(*test)
-            scores[:, discrete] = balanced if self.balanced_accuracy else plain
+            train, test = (probe.classes[rows][:, discrete] for rows in (probe.train, probe.test))
+            for start in range(0, probe.dims, DIMENSIONS):
+                some = slice(start, start + DIMENSIONS)
+                known, fresh = (probe.codes[rows, some] for rows in (probe.train, probe.test))
+                accuracies = (
+                    Margins(known, train, self.c).accuracies
+                    if self.engine == "hatchel"
+                    else _fitted(known, train, self.c)
+                )
+                plain, balanced = accuracies(fresh, test)
+                scores[some, discrete] = balanced if self.balanced_accuracy else plain
         for k in np.setdiff1d(probe.varying, discrete):
             scores[:, k] = squared_correlations(probe.codes[probe.train], probe.ordered[probe.train, k])
         used = probe.varying

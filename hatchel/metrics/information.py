@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hatchel.metrics.inputs import Float, Labels
+
+BLOCK = 2**17
+"""Numbers looked at at a time: they stay in a processor's cache, and a million rows take no more than ten thousand."""
+
+
+def blocks(n: int, width: int = 1) -> Iterator[slice]:
+    """The rows, of `width` numbers each, in runs of at most BLOCK numbers."""
+    step = max(1, BLOCK // width)
+    return (slice(start, start + step) for start in range(0, n, step))
 
 
 def discretise(values: Float, bins: int = 20, kind: type[np.integer[Any]] = np.int64) -> NDArray[Any]:
@@ -23,14 +33,16 @@ def discretise(values: Float, bins: int = 20, kind: type[np.integer[Any]] = np.i
     low, high = values.min(axis=0), values.max(axis=0)
     result = np.zeros(values.shape[::-1], dtype=kind)  # (D, n): everything below runs along one dimension's values
     for d in np.flatnonzero(low < high):
-        column = np.ascontiguousarray(values[:, d])
         edges = np.linspace(low[d], high[d], bins + 1)
-        guess = ((column - low[d]) * (bins / (high[d] - low[d]))).astype(np.int64)
-        np.minimum(guess, bins - 1, out=guess)
-        # The product rounds otherwise than the edges do: a value next to an edge may be one bin off.
-        guess -= column < edges[guess]
-        guess += column >= np.append(edges[1:-1], np.inf)[guess]
-        result[d] = guess
+        upper = np.append(edges[1:-1], np.inf)
+        for rows in blocks(len(values)):
+            column = np.ascontiguousarray(values[rows, d])
+            guess = ((column - low[d]) * (bins / (high[d] - low[d]))).astype(np.int64)
+            np.minimum(guess, bins - 1, out=guess)
+            # The product rounds otherwise than the edges do: a value next to an edge may be one bin off.
+            guess -= column < edges[guess]
+            guess += column >= upper[guess]
+            result[d, rows] = guess
     return result.T
 
 
@@ -58,7 +70,9 @@ def entropy(counts: NDArray[Any]) -> Float:
     np.float64(0.693147)
     """
     total = np.maximum(counts.sum(axis=-1), 1)
-    return np.maximum(np.log(total) - _count_log(int(np.max(total)))[counts].sum(axis=-1) / total, 0.0)
+    largest = int(np.max(total))
+    logs = _count_log(largest)[counts] if largest <= BLOCK else counts * np.log(np.maximum(counts, 1.0))
+    return np.maximum(np.log(total) - logs.sum(axis=-1) / total, 0.0)
 
 
 @functools.lru_cache(maxsize=4)
@@ -73,25 +87,21 @@ def entropies(labels: NDArray[Any]) -> Float:
     return np.array([entropy(np.bincount(labels[:, k])) for k in range(labels.shape[1])])
 
 
-BLOCK = 2**20
-"""Pairs counted at a time: a million rows take no more memory than a hundred thousand."""
-
-
 def contingency(left: NDArray[Any], right: Labels) -> Labels:
     """How often each pair of values occurs, for every column of `left` with one column of `right`.
 
     (n, D), (n,) -> (D, values of left, values of right)
     """
     dims, rows, columns = left.shape[1], int(left.max()) + 1, int(right.max()) + 1
-    result = np.empty((dims, rows * columns), dtype=np.int64)
-    step = max(1, BLOCK // len(left))
-    for d in range(0, dims, step):
-        cells = left.T[d : d + step].astype(np.int64)
-        cells *= columns
-        cells += right
-        cells += np.arange(len(cells))[:, None] * (rows * columns)
-        counted = np.bincount(cells.reshape(-1), minlength=len(cells) * rows * columns)
-        result[d : d + step] = counted.reshape(len(cells), -1)
+    result = np.zeros((dims, rows * columns), dtype=np.int64)
+    for some in blocks(dims, len(left)):
+        for part in blocks(len(left)):
+            cells = left.T[some, part].astype(np.int64)
+            cells *= columns
+            cells += right[part]
+            cells += np.arange(len(cells))[:, None] * (rows * columns)
+            counted = np.bincount(cells.reshape(-1), minlength=len(cells) * rows * columns)
+            result[some] += counted.reshape(len(cells), -1)
     return result.reshape(dims, rows, columns)
 
 
@@ -108,6 +118,39 @@ def mutual_information(left: NDArray[Any], right: Labels) -> Float:
         result[:, k] = entropy(joint.sum(axis=2)) + entropy(joint.sum(axis=1)) - both
     # Rounding leaves +-1e-16 where the truth is 0; an information is never negative.
     return np.where(result < 1e-14, 0.0, result)
+
+
+def variances(values: Float) -> Float:
+    """(n, D) -> (D,): the mean square around the mean, as `values.var(axis=0)` without its copies.
+
+    >>> variances(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist()
+    [1.0, 0.0]
+    """
+    mean = values.mean(axis=0)
+    return mean_squares(values, mean)
+
+
+def mean_squares(values: Float, around: Float | float = 0.0) -> Float:
+    """(n, D) -> (D,): the mean of (values - around)²."""
+    total = np.zeros(values.shape[1])
+    for rows in blocks(*values.shape):
+        part = values[rows] - around
+        part *= part
+        total += part.sum(axis=0)
+    return total / len(values)
+
+
+def covariance(values: Float) -> Float:
+    """(n, D) -> (D, D): sum of (x - mean) (x - mean)^T / (n - 1), as `np.cov` without its copies; 0 of one row.
+
+    >>> covariance(np.array([[1.0, 5.0], [3.0, 7.0]])).tolist()
+    [[2.0, 2.0], [2.0, 2.0]]
+    """
+    mean, total = values.mean(axis=0), np.zeros((values.shape[1], values.shape[1]))
+    for rows in blocks(*values.shape):
+        part = values[rows] - mean
+        total += part.T @ part
+    return total / max(1, len(values) - 1)
 
 
 def gap(values: Float) -> Float:

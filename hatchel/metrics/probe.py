@@ -141,7 +141,8 @@ class Probe:
     @cached_property
     def dead(self) -> NDArray[np.int64]:
         """The dimensions whose code is the same in every row."""
-        return np.flatnonzero((self.codes == self.codes[0]).all(axis=0))
+        same = [(self.codes[rows] == self.codes[0]).all(axis=0) for rows in information.blocks(*self.codes.shape)]
+        return np.flatnonzero(np.all(same, axis=0))
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -213,7 +214,7 @@ class Probe:
         train = train if train is not None else min(TRAIN, self.n - test)
         if train < 1 or test < 1 or train + test > self.n:
             raise HatchelError(f"train, test: {train} + {test} rows asked for, but there are {self.n}")
-        order = np.random.default_rng(self.seed).permutation(self.n)[: train + test]
+        order = np.random.default_rng(self.seed).permutation(self.n)[: train + test].copy()  # the rest can go
         return order[:train], order[train:]
 
     def rows(self, rows: NDArray[np.int64]) -> Probe:

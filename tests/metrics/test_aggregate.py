@@ -4,8 +4,8 @@ import torch
 
 from hatchel.core.errors import HatchelError
 from hatchel.latents.diagonal import DiagonalGaussian
-from hatchel.metrics import ELBOTerms, InformationIsolation, Probe, elbo_terms, information_isolation
-from hatchel.metrics._aggregate import Aggregate, log_given, log_joint, log_marginals
+from hatchel.metrics import RMIG, ELBOTerms, InformationIsolation, Probe, elbo_terms, information_isolation
+from hatchel.metrics._aggregate import Aggregate, _drawn_of_all, log_given, log_joint, log_marginals
 from hatchel.objective.estimators.mixture import exact_log_q
 
 rng = np.random.default_rng(0)
@@ -177,3 +177,25 @@ def test_noise_must_be_a_correlation_matrix():
     for noise in (np.ones((2, 2)), 2 * np.eye(2), np.eye(3)):
         with pytest.raises(HatchelError, match="noise: expected a positive definite correlation matrix, 2 x 2"):
             information_isolation(np.zeros((9, 2)), np.ones(2), noise=noise)
+
+
+def test_draws_that_are_not_kept_change_nothing(monkeypatch):
+    """The rows that a density reads are those of all draws at once, and the generator ends where it did."""
+    probe, rows, left = Probe(mean, std=std), 90, np.random.default_rng(5)
+    monkeypatch.setattr("hatchel.metrics.solvers.density.ROWS", rows)
+    monkeypatch.setattr("hatchel.metrics.information.BLOCK", 200)
+    found = _drawn_of_all(probe, [2, 0], left)
+    right = np.random.default_rng(5)
+    z = mean + std * right.standard_normal(mean.shape)
+    assert found == pytest.approx(z[right.choice(len(z), rows, replace=False)][:, [2, 0]])
+    assert left.random() == right.random()
+
+
+def test_the_joint_density_is_found_for_those_that_read_it_alone(monkeypatch):
+    calls = []
+    monkeypatch.setattr("hatchel.metrics._aggregate.log_joint", lambda *a: calls.append(1) or log_joint(*a))
+    probe = Probe(mean, rng.integers(3, size=(700, 2)), std=std)
+    RMIG().score(probe, 3)
+    assert not calls
+    ELBOTerms().score(probe, 3)
+    assert len(calls) == 1

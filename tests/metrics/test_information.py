@@ -9,12 +9,15 @@ from sklearn.metrics import mutual_info_score
 from hatchel.metrics.information import (
     concentration,
     contingency,
+    covariance,
     discretise,
     entropies,
     entropy,
     gap,
+    mean_squares,
     mutual_information,
     relabel,
+    variances,
     weighted_concentration,
 )
 
@@ -94,3 +97,17 @@ def test_weights_are_the_rows_shares():
 
 def test_one_column_is_as_concentrated_as_can_be():
     assert concentration(np.array([[2.0], [0.0]])).tolist() == [1, 0]
+
+
+def test_blocks_change_nothing(monkeypatch):
+    """Moments are numpy's and counts those of all rows at once, however many rows are looked at at a time."""
+    rng = np.random.default_rng(0)
+    x, labels = rng.normal(size=(500, 3)) + 5, rng.integers(4, size=500)
+    whole = discretise(x, 7), contingency(discretise(x, 7), labels)
+    monkeypatch.setattr("hatchel.metrics.information.BLOCK", 90)
+    assert (discretise(x, 7) == whole[0]).all()
+    assert (contingency(whole[0], labels) == whole[1]).all()
+    assert variances(x) == pytest.approx(x.var(axis=0))
+    assert mean_squares(x) == pytest.approx((x**2).mean(axis=0))
+    assert covariance(x) == pytest.approx(np.cov(x, rowvar=False))
+    assert covariance(x[:1]).tolist() == [[0] * 3] * 3

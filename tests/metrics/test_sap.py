@@ -119,3 +119,10 @@ def test_codes_that_are_not_numbers(grid, noise):
     bad[3, 1] = np.nan
     with pytest.raises(HatchelError, match="row 3, column 1"):
         sap(bad, grid)
+
+
+def test_dimensions_in_blocks_score_as_all_at_once(monkeypatch, grid, noise):
+    codes = grid + noise
+    whole = sap(codes, grid).matrix
+    monkeypatch.setattr("hatchel.metrics._sap.DIMENSIONS", 2)
+    assert sap(codes, grid).matrix == pytest.approx(whole, abs=1e-9)

@@ -167,8 +167,10 @@ class _Growth:
         return probability
 
     def _add(self, leaves: Real, leaf: Index) -> None:
-        for raw, values, row in zip(self.raw, np.tile(leaves, (LANES, 1)).T.copy(), leaf, strict=True):
-            raw += values.take(row)
+        import torch
+
+        values = torch.from_numpy(np.tile(leaves, (LANES, 1)).T.copy())  # (T, lanes * leaves)
+        torch.from_numpy(self.raw).add_(values.gather(1, torch.from_numpy(leaf)))
 
     def _newton(self, leaf: Index, probability: Real) -> NDArray[np.float64]:
         """sum g / sum p (1 - p) of every leaf (2^depth, T), 0 where nothing is left to improve."""
@@ -176,13 +178,18 @@ class _Growth:
         lost = probability < 2.0**-53
         if lost.any():  # scikit-learn has y - (y - p) = 0 there, and must not be outdone by dividing by p
             curvature[lost & (self.target > 0)] = 0
-        size, lanes = 2**self.depth, LANES
-        sums = np.empty((2, size, len(self.trees)))
-        for t in self.trees:
-            for out, row in zip(sums, (self.gradient[t, :-1], curvature[t]), strict=True):
-                out[:, t] = np.bincount(leaf[t], row, size * lanes).reshape(lanes, size).sum(axis=0)
-        safe = sums[1] > np.finfo(self.grid.precision).tiny
-        return np.where(safe, sums[0] / np.where(safe, sums[1], 1), 0) * self.step
+        first, second = (self._by_leaf(leaf, rows) for rows in (self.gradient[:, :-1], curvature))
+        safe = second > np.finfo(self.grid.precision).tiny
+        return np.where(safe, first / np.where(safe, second, 1), 0) * self.step
+
+    def _by_leaf(self, leaf: Index, rows: Real) -> NDArray[np.float64]:
+        """(2^depth, T): rows (T, N) summed over each leaf."""
+        import torch  # slow to import
+
+        # A fourth of the time of a bincount for each tree.
+        values = torch.from_numpy(rows)
+        cells = values.new_zeros(len(rows), LANES * 2**self.depth).scatter_add_(1, torch.from_numpy(leaf), values)
+        return cells.view(len(rows), LANES, -1).sum(1, dtype=torch.float64).T.numpy()
 
     def _grow(self, features: Index, thresholds: Real, gains: NDArray[np.float64]) -> Index:
         """One tree per column, level by level; the leaf of every row (T, N), with its lane."""
@@ -205,7 +212,8 @@ class _Growth:
             nodes = slice(2**level - 1, 2 ** (level + 1) - 1)
             features[nodes], thresholds[nodes] = feature, np.where(valid, cuts.threshold(), np.inf)
             path.append(_goes_right(grid.ranks, feature, cut.astype(grid.ranks.dtype), path))
-            np.add(node << 1, path[-1], out=node)
+            node <<= 1
+            node |= path[-1].view(np.uint8)
             splits.append((feature, cut))
             left = np.where(valid, cuts.total_left, total), np.where(valid, cuts.count_left, count)
             total, count = (_interleave(a, b - a) for a, b in zip(left, (total, count), strict=True))

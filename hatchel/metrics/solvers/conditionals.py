@@ -11,6 +11,7 @@ import math
 
 import torch
 from torch import Tensor
+from torch.optim.adam import adam
 
 HIDDEN, COMPONENTS = 32, 8
 LOWEST, HIGHEST = -7.0, 3.0
@@ -46,8 +47,7 @@ class Conditionals:
             [v.view(p.shape) for v, p in zip(flat.split(sizes), parts, strict=True)] for flat in (self.flat, self.slope)
         )
         self.shape = nets * HIDDEN, inputs
-        self.optimiser = torch.optim.Adam([self.flat], lr=RATE, fused=True)
-        self.flat.grad = self.slope
+        self.moments, self.steps = (torch.zeros_like(self.flat), torch.zeros_like(self.flat)), torch.zeros(())
 
     def forward(self, normal: Tensor, white: Tensor) -> Tensor:
         """(B,) of columns u (D - 1, B) and w (D - 1, B): the dimensions but the last, and but the first."""
@@ -57,14 +57,21 @@ class Conditionals:
         """One step of Adam up the mean log-density less `penalty` times `spread`; the sum over the batch, before it."""
         one, two, out = self._layers(normal)
         target = white[:, None]
-        value, share, rest = self._mixture(out, target)
-        self._backward(normal, one, two, self._slopes(out, share, rest))
+        value, shares, rest = self._mixture(out, target)
+        self._backward(normal, one, two, self._slopes(out, shares, rest))
         # Sum over inputs of the norm of their weights: what is not needed goes out as a whole (group lasso).
         first = self.weights[0]
         self.slopes[0].addcdiv_(first, (first.square().sum(1, keepdim=True) + 1e-8).sqrt_(), value=penalty)
-        self.optimiser.param_groups[0]["lr"] = rate
-        self.optimiser.step()
+        self._adam(rate)
         return value.sum()
+
+    def _adam(self, rate: float) -> None:
+        # Without the optimiser object, whose bookkeeping takes as long as the step.
+        first, second = self.moments
+        adam(
+            [self.flat], [self.slope], [first], [second], [], [self.steps], fused=True, amsgrad=False, beta1=0.9,
+            beta2=0.999, lr=rate, weight_decay=0.0, eps=1e-8, maximize=False,
+        )  # fmt: skip
 
     def _layers(self, normal: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """(nets, HIDDEN, B), the same, and (nets, 3 COMPONENTS, B)."""
@@ -74,21 +81,21 @@ class Conditionals:
         two = torch.baddbmm(second_bias, second, one).clamp_min_(0)
         return one, two, torch.baddbmm(last_bias, last, two)
 
-    def _mixture(self, out: Tensor, target: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Log-densities (B,), each component's share before and after w is seen, its distance and its precision."""
-        share, mean, scale = out.split(COMPONENTS, 1)  # (nets, COMPONENTS, B)
-        scale = scale.clamp(LOWEST, HIGHEST)
+    def _mixture(self, out: Tensor, target: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor], tuple[Tensor, ...]]:
+        """Log-densities (B,), each component's share before and after w is seen; its distance, precision and scale."""
+        share, mean, raw = out.split(COMPONENTS, 1)  # (nets, COMPONENTS, B)
+        scale = raw.clamp(LOWEST, HIGHEST)
         precision = torch.exp(-scale)
         distance = (target - mean).mul_(precision)
         joint = torch.addcmul(share - scale, distance, distance, value=-0.5)
         before, total_before = _normalised(share)
         after, total_after = _normalised(joint)
         value = (total_after - total_before).addcmul_(target, target, value=0.5)
-        return value.sum((0, 1)), (before, after), (distance, precision)
+        return value.sum((0, 1)), (before, after), (distance, precision, scale)
 
-    def _slopes(self, out: Tensor, shares: tuple[Tensor, Tensor], rest: tuple[Tensor, Tensor]) -> Tensor:
+    def _slopes(self, out: Tensor, shares: tuple[Tensor, Tensor], rest: tuple[Tensor, ...]) -> Tensor:
         """Of minus the mean log-density, by `out`."""
-        (before, after), (distance, precision) = shares, rest
+        (before, after), (distance, precision, clamped) = shares, rest
         after.mul_(1 / out.shape[-1])
         slope = torch.empty_like(out)
         share, mean, scale = slope.split(COMPONENTS, 1)
@@ -96,8 +103,7 @@ class Conditionals:
         torch.mul(after, distance, out=mean)
         torch.addcmul(after, mean, distance, value=-1, out=scale)
         mean.mul_(precision).neg_()
-        raw = out[:, 2 * COMPONENTS :]
-        scale.masked_fill_((raw < LOWEST) | (raw > HIGHEST), 0)
+        scale.mul_(clamped == out[:, 2 * COMPONENTS :])
         return slope
 
     def _backward(self, normal: Tensor, one: Tensor, two: Tensor, slope: Tensor) -> None:

@@ -22,6 +22,8 @@ ROWS = 10_000
 BATCHES, EPOCHS, PATIENCE = 26, 50, 10
 LEAST = 64
 """Rows of a batch, of which there are then fewer."""
+READ = 1024
+"""Rows of a batch that is only read."""
 MISSED = 0.1
 """Share of the residual that a mixture misses at sharp edges; up to so much where the truth is known (benchmarks)."""
 RIDGE = 1e-6
@@ -59,7 +61,7 @@ def total_correlation(codes: Float, rng: np.random.Generator) -> Density:
     out, of a density p(u_d | u_1 .. u_d-1) that starts at the copula's own.
     """
     if len(codes) > ROWS:
-        codes = codes[rng.choice(len(codes), ROWS, replace=False)]
+        codes = codes[some_rows(len(codes), rng)]
     n, dims = codes.shape
     if dims < 2:
         return Density(0.0, 0.0, 0.0, 0.0)
@@ -81,6 +83,11 @@ def total_correlation(codes: Float, rng: np.random.Generator) -> Density:
     bias += MISSED * max(residual, 0.0)
     error = math.sqrt(influence.var() / n + found.var() / len(found))
     return Density(copula, max(0.0, residual), error, bias)
+
+
+def some_rows(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The rows of n that are read."""
+    return rng.choice(n, ROWS, replace=False) if n > ROWS else np.arange(n)
 
 
 def gaussianised(codes: Float, rng: np.random.Generator) -> Float:
@@ -117,7 +124,7 @@ def _residual(
         for some_u, some_w in _batches(fit[0][:, order], fit[1][:, order], batch):
             sums.append(model.step(some_u, some_w, penalty, RATE * min(1.0, 2 * (1 - step / steps))))
             step += 1
-        found.append(torch.cat([model.forward(some_u, some_w) for some_u, some_w in _batches(*test, batch)]))
+        found.append(torch.cat([model.forward(some_u, some_w) for some_u, some_w in _batches(*test, READ)]))
         if (now := float(found[-1].mean())) > best:
             best, fitted, last = now, float(torch.stack(sums).sum()) / count, epoch
         elif epoch - last >= PATIENCE:

@@ -51,7 +51,8 @@ class Histogram:
         side = self.reach + 1  # room for a search that runs over the end; row N there stands for none
         self.stride = rows + 2 * side
         self.order = np.pad(order, ((0, 0), (side, side)), constant_values=rows).ravel()
-        self.cuttable = np.pad(last & (np.arange(rows) < rows - 1), ((0, 0), (side, side))).ravel()
+        # 0 or 1 in the precision of what it is multiplied with, which is twice as fast as a truth value.
+        self.cuttable = np.pad(last & (np.arange(rows) < rows - 1), ((0, 0), (side, side))).ravel().astype(precision)
         self.offset = side
 
         self.counts = np.cumsum(sizes.T, axis=0).astype(precision)  # (B, D)
@@ -64,14 +65,14 @@ class Histogram:
 
     def sums(self, columns: Real, out: Real) -> None:
         """Into `out` (B, D, C): columns (N, C) summed over the rows up to the end of each bin."""
-        self._running(self._bag_sums(columns), out)
+        self._at_ends(self._bag_sums(columns), out)
 
     def pair_counts(self, packed: Real, out: tuple[Real, Real]) -> None:
         """The same for two masks at once, given as first + PACK * second."""
         both = self._bag_sums(packed)
         second = (both * (1 / PACK)).floor_()
-        self._running(both.sub_(second, alpha=PACK), out[0])
-        self._running(second, out[1])
+        self._at_ends(both.sub_(second, alpha=PACK), out[0])
+        self._at_ends(second, out[1])
 
     def _bag_sums(self, columns: Real) -> Any:
         import torch  # slow to import
@@ -80,10 +81,15 @@ class Histogram:
         members, bags = torch.from_numpy(self._members), torch.from_numpy(self._bags)
         return torch.embedding_bag(torch.from_numpy(columns), members, bags)[0]
 
-    def _running(self, sums: Any, out: Real) -> None:
-        import torch
+    def _at_ends(self, sums: Any, out: Real) -> None:
+        _running(sums.view(self.bins, -1).numpy(), 0, out.reshape(self.bins, -1))
 
-        torch.cumsum(sums.view(self.bins, -1), dim=0, out=torch.from_numpy(out).view(self.bins, -1))
+
+def _running(values: Real, axis: int, out: Real) -> Real:
+    import torch
+
+    # A fifth of the time of numpy's.
+    return torch.cumsum(torch.from_numpy(values), axis, out=torch.from_numpy(out)).numpy()
 
 
 def _starts(distinct: Index, rows: int, bins: int) -> Index:
@@ -173,16 +179,16 @@ class Cuts:
         cuts = (origin + feature * grid.stride + grid.offset)[..., None] + ways * np.arange(1, grid.reach + 1)
         rows = grid.order.take(cuts + (ways < 0))  # (J, T, V, W)
         rows += (self.tree * (grid.rows + 1))[:, None, None]
-        inside = member.take(rows) == nodes[:, None, None, None].astype(np.uint8)
+        inside = (member.take(rows) == nodes[:, None, None, None].astype(np.uint8)).astype(grid.precision)
         n, sign = self.count[..., None, None], ways.astype(grid.precision)
         step = gradient.take(rows)
         step *= n
         step -= self.total[..., None, None]
         step *= inside
-        deviations = np.cumsum(step, axis=-1, out=step)
+        deviations = _running(step, -1, step)
         deviations *= sign
         deviations += at_start
-        moved = np.cumsum(inside, axis=-1, dtype=grid.precision)
+        moved = _running(inside, -1, inside)
         lefts = moved * sign
         lefts += left
         size = n - lefts
@@ -196,8 +202,10 @@ class Cuts:
         self, score: Real, deviations: Real, lefts: Real, moved: Real, cuts: Index, feature: Index, ways: Index
     ) -> None:
         grid, node, tree = self.grid, self.node, self.tree
-        window = self._jittered(score.max(axis=-1)).argmax(axis=-1)  # (J, T)
-        step = score[node, tree, window].argmax(axis=-1)
+        steps = score.argmax(axis=-1)  # (J, T, V): a fifth of the time of the largest value itself
+        largest = np.take_along_axis(score, steps[..., None], axis=-1)[..., 0]
+        window = self._jittered(largest).argmax(axis=-1)  # (J, T)
+        step = steps[node, tree, window]
         at = (node, tree, window, step)
         better = self._jittered(score[at]) > self._jittered(self.score)
         chosen, up = feature[node, tree, window], ways[node, window] > 0

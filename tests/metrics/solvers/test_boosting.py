@@ -150,3 +150,17 @@ def test_two_counts_travel_in_one_number():
     grid.pair_counts((masks[0] + PACK * masks[1]).astype(np.float32), (apart[2], apart[3]))
     assert (apart[0] == apart[2]).all()
     assert (apart[1] == apart[3]).all()
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_leaves_are_newton_steps_over_their_rows(precision):
+    """sum g / sum p (1 - p) times (K - 1) / K, row by row from where the trees put each one."""
+    codes, labels = data(3)
+    trees = one(codes, labels, rounds=1, rate=1.0, precision=precision)
+    prior = np.bincount(labels) / len(labels)
+    for k in range(3):
+        moved = trees.decision(codes)[:, k] - np.log(prior[k])
+        for leaf in np.unique(moved):
+            rows = moved == leaf
+            gradient, curvature = ((labels[rows] == k) - prior[k]).sum(), rows.sum() * prior[k] * (1 - prior[k])
+            assert leaf == pytest.approx(gradient / curvature * 2 / 3, rel=1e-4, abs=1e-6)
