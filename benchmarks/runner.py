@@ -1,6 +1,6 @@
 """What a study's runner costs beside its tasks: 1,000 tasks of 10 ms, on this machine's processes, Dask and Slurm.
 
-    python benchmarks/runner.py [--tasks 1000] [--engines here local dask slurm] [--jobs 100]
+    python benchmarks/runner.py [--tasks 1000] [--engines here local dask slurm]
 
 One worker, so that a task's share of the time is the whole time divided by the tasks. A task says itself how long it
 slept, because a busy machine wakes it late; the start of the engine, up to the first result, is not counted. Processor
@@ -8,9 +8,8 @@ time, of the runner and its workers, is that of many tasks less that of few, so 
 work on the machine makes the passed time longer, and counts little into the processor's. No store is removed before
 the end: ext4 makes new files more slowly for minutes after many were removed.
 
-Slurm is a real one of one node with two slots, started here as its tests do (Debian; root or sudo). Each task is a job
-there, a new process whose first task tells no time because it imports, so that the runner does not learn that they are
-short; a hundred tell what one costs. What counts is the time from the first submission to the last record.
+Slurm is a real one of one node with two slots, started here as its tests do (Debian; root or sudo): there the time from
+the first submission to the last record counts.
 """
 
 from __future__ import annotations
@@ -48,7 +47,6 @@ class Nap(Task):
         time.sleep(0.01)
         return Result({"slept": time.perf_counter() - began})
 '''
-JOBS = 100
 ENGINES: dict[str, Engine] = {"here": Here(), "local": Local(workers=1), "dask": Dask(workers=1)}
 
 
@@ -112,9 +110,7 @@ def of_slurm(count: int, folder: Path) -> list[str]:
     ]
 
 
-def section(
-    count: int = 1000, engines: tuple[str, ...] = ("here", "local", "dask", "slurm"), jobs: int = JOBS
-) -> list[str]:
+def section(count: int = 1000, engines: tuple[str, ...] = ("here", "local", "dask", "slurm")) -> list[str]:
     lines = ["| engine, one worker | ms a task, passed | ms a task, processor | target |", "| --- | --- | --- | --- |"]
     with tempfile.TemporaryDirectory() as folder:
         for name in (name for name in engines if name in ENGINES):
@@ -123,7 +119,7 @@ def section(
             lines.append(f"| {name} | {passed:.1f} | {cost:.1f} | at most {TARGET:g}: {verdicts[0]}; {verdicts[1]} |")
         if "slurm" in engines:
             there = shutil.which("slurmd", path=f"{os.environ['PATH']}:/usr/sbin")
-            lines += of_slurm(jobs, Path(folder)) if there else ["", "Slurm is not installed: `make test-cluster`."]
+            lines += of_slurm(count, Path(folder)) if there else ["", "Slurm is not installed: `make test-cluster`."]
     return [f"A study of {count:,} tasks of 10 ms:", "", *lines]
 
 
@@ -131,9 +127,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument("--engines", nargs="+", default=["here", "local", "dask", "slurm"], choices=[*ENGINES, "slurm"])
-    parser.add_argument("--jobs", type=int, default=JOBS, help="tasks on Slurm")
     options = parser.parse_args()
-    print("\n".join(section(options.tasks, tuple(options.engines), options.jobs)))
+    print("\n".join(section(options.tasks, tuple(options.engines))))
 
 
 if __name__ == "__main__":
