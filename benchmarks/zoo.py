@@ -27,7 +27,7 @@ from hatchel.core.errors import HatchelError
 from hatchel.core.files import write_text
 from hatchel.core.spec import from_dict
 from hatchel.evaluation.evaluation import StoredScores
-from hatchel.export.zoo import ITEMS, Card, card, halved, names, pack, unpacked
+from hatchel.export.zoo import ITEMS, LARGEST, Card, card, halved, names, pack, unpacked
 from hatchel.metrics.metric import Metric
 from hatchel.metrics.score import Scores
 from hatchel.report.findings import glance
@@ -152,7 +152,7 @@ def table() -> str:
             f"| `zoo:{name}` | {c.about} | {c.interval('mig')} | {tried} | {c.interval('dci')} | {c.size / 1e6:.1f} |"
         )
     size = sum(card(name).size for name in names())
-    rows += ["", f"{len(names())} of {len(MODELS) * len(DATA)} planned models, {size / 1e6:.1f} MB together."]
+    rows += ["", f"{len(names())} models, {size / 1e6:.1f} MB of at most {LARGEST / 1e6:.0f} together."]
     for name in names():
         picture = f"zoo/{name.replace('/', '-')}.png"
         if (PAGE.parent / picture).is_file():
