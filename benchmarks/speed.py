@@ -52,6 +52,9 @@ TARGETS = {
 }
 
 
+MANY = "Many runs at once"
+
+
 class HalfSide(Side):
     """The same in mixed precision."""
 
@@ -189,7 +192,7 @@ def sections(rounds: int) -> dict[str, tuple[str, Callable[[], list[str]]]]:
         "stacked": ("Several seeds in one step", lambda: of_stacked(rounds)),
         "precision": ("Precision", lambda: of_precision(rounds)),
         "compiled": ("Compiled steps", lambda: compiled.section(rounds)),
-        "many": ("Many runs at once", lambda: many_runs.section(rounds)),
+        "many": (MANY, lambda: many_runs.section(rounds)),
         "runner": ("The runner of studies", runner.section),
         "streaming": ("Data larger than memory", lambda: streaming.section(rounds)),
         "metrics": ("Metrics", lambda: metrics_suite.section(rounds)),
@@ -197,18 +200,19 @@ def sections(rounds: int) -> dict[str, tuple[str, Callable[[], list[str]]]]:
     }
 
 
-def machine() -> str:
+def machine(cores: str = "One core") -> str:
     """In a few words; the model of the processor where Linux says it."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
     cpu = f"{model or platform.processor() or platform.machine()}, {torch.backends.cpu.get_cpu_capability()}"
-    return f"One core of {cpu}, torch {torch.__version__}, {datetime.date.today()}, load {os.getloadavg()[0]:.1f}"
+    return f"{cores} of {cpu}, torch {torch.__version__}, {datetime.date.today()}, load {os.getloadavg()[0]:.1f}"
 
 
 def written(text: str, title: str, body: list[str]) -> str:
     """The page with a section in the place of the old one of that title, or at the end."""
-    own = f"## {title}\n\n{machine()}.\n\n" + "\n".join(body) + "\n"
+    where = machine("All cores") if title == MANY else machine()
+    own = f"## {title}\n\n{where}.\n\n" + "\n".join(body) + "\n"
     head, *parts = text.split("\n## ")
     kept = [f"## {part}" for part in parts]
     places = [i for i, part in enumerate(kept) if part.startswith(f"## {title}\n")]
