@@ -109,8 +109,10 @@ def build(name: str, frame: Frame, cases: Mapping[str, Any], runs: Path) -> str:
 
 def in_words(labels: Mapping[str, Any], run: TrainedRun) -> str:
     """`FactorVAE 10 with the split encoder; Shapes3D at 32 px, 5,000 steps of 64`."""
-    spec, strength = run.spec, str(labels["strength"])
-    method = f"{labels['method']} {strength}".strip() + (
+    spec, strength = run.spec, labels["strength"]
+    number = strength if isinstance(strength, str) else f"{strength:g}"
+    weight = ", l2 =" if str(labels["method"]).startswith("RecurD") else ""
+    method = f"{labels['method']}{weight} {number}".strip() + (
         "" if labels["encoder"] != "split" else " with the split encoder"
     )
     return f"{method}; {labels['data']} at {run.shape[1]} px, {spec.steps:,} steps of {spec.batch_size}"
