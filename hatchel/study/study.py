@@ -120,7 +120,7 @@ class Study:
     def frame(self, scale: Scale | None = None) -> Frame:
         """What was found, one row per value: from its store (./studies, if none was named), else as published.
 
-        Without a scale, the largest that was run.
+        Without a scale, the largest that was run; of what other studies computed, or was published, the most seeds.
         """
         found = self.found(scale)
         if not len(found):
@@ -138,7 +138,9 @@ class Study:
             found = frame[frame["scale"] == name]
             if len(found):
                 return found.reset_index(drop=True)
-        # Tasks of another study that was run, or published one by one, with more seeds too.
+        # Tasks of another study that was run, or published one by one, with more seeds too; a few of a larger scale,
+        # which another study happens to share, do not hide a smaller one that has more seeds.
+        best = build(())
         for name in (scale,) if scale else SCALES[:0:-1]:
             cases, more, found = list[Case](), self.tasks(name, MOST_SEEDS), build(())
             while more:
@@ -146,8 +148,9 @@ class Study:
                 records = [(c.labels, c.task.seed, self._record(kept, c.task.digest())) for c in cases]
                 found = build([r for r in records if r[2]], self.name, name)
                 more = self._following(name, cases, found)
-            if len(found):
-                return found
+            best = found if found["seed"].nunique() > best["seed"].nunique() else best
+        if len(best):
+            return best
         if not self.store and (PUBLISHED / self.name / "results.json").is_file():
             at, found = published(PUBLISHED / self.name)
             if scale in (None, at):

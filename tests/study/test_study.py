@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 from pathlib import Path
@@ -11,13 +12,14 @@ import pytest
 
 from hatchel.core.errors import HatchelError
 from hatchel.study.frame import estimate, select
-from hatchel.study.grid import Grid
+from hatchel.study.grid import Grid, Scale
 from hatchel.study.store import Store, published
 from hatchel.study.study import Study
 from hatchel.study.table import Column
 from hatchel.study.task import Case, Result
 from tests.study.coin import Coin
 from tests.study.made import both, rows
+from tests.study.toy import Toy
 
 STUDY = Study(
     name="two-methods",
@@ -110,3 +112,26 @@ def test_a_view_finds_the_tasks_of_another_study_in_the_store_with_all_their_see
         ["RTC-VAE", 0, 0.0],
         ["RTC-VAE", 7, pytest.approx(0.7)],
     ]
+
+
+def test_a_few_records_of_a_larger_scale_do_not_hide_more_seeds_of_a_smaller(tmp_path: Path) -> None:
+    """They may be another study's, which shares the task."""
+    log = {"smoke": "s", "laptop": "l", "paper": "p"}
+    study = dataclasses.replace(
+        STUDY,
+        grid=lambda scale: Grid((Case({"method": "a"}, Toy(seed=0, log=log[scale])),), 5),
+        store=tmp_path / "store",
+    )
+    store = Store(tmp_path / "store").create()
+
+    def compute(scale: Scale, seeds: range) -> None:
+        for case in study.tasks(scale, 10):
+            if case.task.seed in seeds:
+                store.write(case.task, Result({"mig": 0.5}), 1.0)
+
+    compute("paper", range(2))
+    assert {*study.found()["scale"]} == {"paper"}
+    compute("laptop", range(5))
+    assert [*study.found()["scale"]] == ["laptop"] * 5
+    compute("paper", range(2, 5))
+    assert [*study.found()["scale"]] == ["paper"] * 5
