@@ -207,9 +207,11 @@ class _Session:
 
     def _together(self, new: Sequence[str]) -> int:
         """How many of these are handed out in one message: several where they are short, and workers have enough."""
-        most = int(self.engine.brief / max(self._pace, 1e-6)) if self._timed else self.engine.first
-        # The last ones are shared out, but for what takes a hundredth of the time that is worth a message.
-        least = int(self.engine.brief / 100 / max(self._pace, 1e-6))
+        most, least = self.engine.first, 0
+        if self._timed:
+            # The last ones are shared out, but for what takes a hundredth of the time that is worth a message.
+            most = int(self.engine.brief / max(self._pace, 1e-6))
+            least = int(self.engine.brief / 100 / max(self._pace, 1e-6))
         count = min(most, max(len(new) // (4 * self.engine.slots), least), FIRST, len(new))
         return next((i for i in range(count) if self.losses[new[i]]), count) or 1
 

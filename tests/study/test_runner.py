@@ -190,6 +190,16 @@ class TestHandedOut:
         assert sizes[0] == 2
         assert len(sizes) < 35  # up to 64 in one, and the last shared out as long as it pays
 
+    def test_few_tasks_are_jobs_of_their_own_where_there_are_slots_for_all(
+        self, store: Store, sizes: list[int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """They may be long: the second of a job would wait for the first while slots are free."""
+        for name in ("brief", "first", "ahead"):
+            monkeypatch.setattr(Local, name, getattr(Slurm, name))
+        self.claim(monkeypatch, lambda n: None)
+        assert run_tasks([Toy(seed=seed, log="") for seed in range(10)], store, Local(workers=256)).done == 10
+        assert sizes == [1] * 10
+
     def test_long_tasks_all_at_once(self, store: Store, sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
         """Before the first ones of them are done, because clusters grow by what is waiting."""
         out = threading.Event()
