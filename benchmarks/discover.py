@@ -29,18 +29,7 @@ def discovered(data: str, minutes: float, seed: int, store: Path) -> dict[str, A
     kept = store / f"{data}-{minutes:g}-minutes-seed-{seed}.json"
     if not kept.is_file():
         store.mkdir(parents=True, exist_ok=True)
-        command = [
-            sys.executable,
-            "-m",
-            "hatchel",
-            "discover",
-            data,
-            "size=32",
-            "--minutes",
-            f"{minutes:g}",
-            "--seed",
-            f"{seed}",
-        ]
+        command = [sys.executable, "-m", "hatchel", "discover", data, "size=32"]
         began = time.monotonic()
         folder = store / f"{data}-{minutes:g}-{seed}"
         options = ["--minutes", f"{minutes:g}", "--seed", f"{seed}", "--store", str(folder), "--quiet"]

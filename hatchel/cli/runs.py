@@ -60,7 +60,9 @@ def evaluate(
 
     What is stored is read, here and by report, explore and export; only what is missing is measured.
 
-    [bold]hatchel evaluate runs/mine[/]   [bold]hatchel evaluate runs/mine --metrics mig,dci --layers[/]
+    [bold]hatchel evaluate runs/mine[/]
+
+    [bold]hatchel evaluate runs/mine --metrics mig,dci --layers[/]
 
     [bold]hatchel evaluate runs/mine --bootstrap 0[/]   scores without intervals, several times faster
     """
@@ -109,7 +111,9 @@ def report(
 ) -> None:
     """Write one self-contained HTML page about a run, or one that compares several.
 
-    [bold]hatchel report runs/mine[/]   [bold]hatchel report runs/mine --figures figures --bootstrap 0[/]
+    [bold]hatchel report runs/mine[/]
+
+    [bold]hatchel report runs/mine --figures figures --bootstrap 0[/]
 
     [bold]hatchel report runs/a runs/b runs/b-seed1 --out ab.html[/]   runs that differ only in their seed are averaged
     """
@@ -187,7 +191,11 @@ def explore(
 ) -> None:
     """Explore a run in the browser: a slider for each latent, decoded while you drag; edit, swap and compare images.
 
-    [bold]hatchel explore runs/mine[/]   [bold]hatchel explore runs/mine runs/other[/]   [bold]… --static page/[/]
+    [bold]hatchel explore zoo:shapes3d/comb[/]   without training
+
+    [bold]hatchel explore runs/mine runs/other[/]   side by side
+
+    [bold]hatchel explore runs/mine --static page[/]   a folder that needs no server
     """
     load_plugins(plugin)
     if static is None and runtime is not None:
@@ -240,7 +248,9 @@ def export(
 ) -> None:
     """Write a run's networks for other programs, each checked by running it and comparing with the run.
 
-    [bold]hatchel export runs/mine --onnx out[/]   [bold]hatchel export runs/mine --hub card --push me/my-model[/]
+    [bold]hatchel export runs/mine --onnx out[/]
+
+    [bold]hatchel export runs/mine --hub card --push me/my-model[/]
     """
     if torchscript is not None:
         raise HatchelError(

@@ -124,10 +124,10 @@ def run(
     cases = study.tasks(scale, seeds, kept)
     some = chosen(cases, only or ())
     if dry_run:
-        _dry_run(some, kept, where, as_json)
+        _dry_run(some, kept, where, as_json, fresh)
         return
     where.ready()
-    _load_data(some)
+    _load_data(some, kept, fresh)
     kept.create()
     more = {
         "--engine": [engine] * (engine != "local"),
@@ -302,22 +302,28 @@ def _study(target: str, plugin: list[Path] | None) -> Study:
     return Study.load(target)
 
 
-def _load_data(cases: list[Case]) -> None:
-    """Files that are missing are missed before anything is computed; what is built in needs none."""
-    sources = [source for case in cases for source in case.task.sources()]
+def _load_data(cases: list[Case], kept: Store, fresh: bool) -> None:
+    """Files that are missing are missed before anything is computed; what is built in, or done, needs none."""
+    tasks = {case.task.digest(): case.task for case in cases}
+    done = [] if fresh else kept.published(tasks)
+    ahead = [task for digest, task in tasks.items() if kept.status(digest) != "done" and digest not in done]
+    sources = [source for task in ahead for source in task.sources()]
     for source in {source.digest(): source for source in sources}.values():
         if not source.built_in:
             source.load()
 
 
-def _dry_run(cases: list[Case], kept: Store, engine: Engine, as_json: bool) -> None:
+def _dry_run(cases: list[Case], kept: Store, engine: Engine, as_json: bool, fresh: bool) -> None:
     from hatchel.cli.printing import label_names, print_json, print_table, status_of
     from hatchel.study.runner import forecast
 
     names = [*label_names(cases), "seed", "task", "state"]
-    known = ({"seed": c.task.seed, "task": c.task.digest(), "state": status_of(kept, c.task)} for c in cases)
+    digests = [c.task.digest() for c in cases]
+    taken = set(() if fresh else kept.published(digests))
+    states = ("published" if d in taken else status_of(kept, c.task) for c, d in zip(cases, digests, strict=True))
+    known = ({"seed": c.task.seed, "task": d, "state": s} for c, d, s in zip(cases, digests, states, strict=True))
     rows = [{**c.labels, **found} for c, found in zip(cases, known, strict=True)]
-    ahead = forecast([c.task for c in cases], kept, engine)
+    ahead = forecast([c.task for c in cases], kept, engine, taken)
     if as_json:
         print_json({"tasks": rows, "to compute": ahead.tasks, "timed": ahead.timed, "seconds": ahead.seconds})
         return

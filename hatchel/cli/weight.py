@@ -26,7 +26,9 @@ def weight(
 ) -> None:
     """Convert a weight between image sizes, and from code bases that take the mean over pixels.
 
-    [bold]hatchel weight 4 --of 64x64x1 --to 32x32x3[/]   [bold]hatchel weight 0.001 --of mean --to 64x64x3[/]
+    [bold]hatchel weight 4 --of 64x64x1 --to 32x32x3[/]
+
+    [bold]hatchel weight 0.001 --of mean --to 64x64x3[/]
     """
     from hatchel.cli.printing import print_json
     from hatchel.objective.equivalent import equivalent_weight

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -95,14 +95,14 @@ class Forecast:
         return f"{head}: roughly {duration(self.seconds * self.tasks / self.timed)}{note}"
 
 
-def forecast(tasks: Sequence[Task], store: Store, engine: Engine) -> Forecast:
-    """How long the tasks that are left will take, estimated from those that are done."""
+def forecast(tasks: Sequence[Task], store: Store, engine: Engine, taken: Collection[str] = ()) -> Forecast:
+    """How long the tasks that are left will take, estimated from those that are done; `taken` need no computing."""
     alike: dict[str, list[str]] = {}
     for digest, task in {task.digest(): task for task in tasks}.items():
         alike.setdefault(task.with_fields(seed=0).digest(), []).append(digest)
     left, timed, seconds = 0, 0, 0.0
     for digests in alike.values():
-        waiting = sum(store.status(digest) == "waiting" for digest in digests)
+        waiting = sum(digest not in taken and store.status(digest) == "waiting" for digest in digests)
         done = [known for d in digests if (known := store.seconds(d)) is not None]
         left += waiting
         timed += waiting if done else 0

@@ -126,9 +126,13 @@ class Store:
         write_json(folder / "record.json", record, flush=float(record.get("seconds", QUICK)) >= QUICK, draft=draft)
         (folder / "error.json").unlink(missing_ok=True)
 
+    def published(self, digests: Iterable[str], records: Path = RECORDS) -> list[str]:
+        """The tasks that have no record here and a published one."""
+        return [d for d in digests if self.status(d) != "done" and (records / f"{d}.json.gz").is_file()]
+
     def adopt(self, digests: Iterable[str], records: Path = RECORDS) -> list[str]:
         """Take over the published records of tasks that have none here; whose they were."""
-        found = [d for d in digests if self.status(d) != "done" and (records / f"{d}.json.gz").is_file()]
+        found = self.published(digests, records)
         for digest in found:
             self.keep(published_record(digest, records))
         return found

@@ -179,6 +179,18 @@ def test_dry_run_prints_tasks_and_time_and_computes_nothing(tmp_path: Path) -> N
     assert text.count("done") == 2
 
 
+def test_what_is_published_is_not_ahead_and_asks_for_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HATCHEL_DATA", str(tmp_path / "nowhere"))
+    target = ("run", "hfvae-zero-shot", "--scale", "paper", "--only", "method=HFVAE", "--only", "trained on=all")
+    text = said(*target, "--dry-run")
+    assert text.count("published") == 5
+    assert "nothing left to compute" in text
+    assert "5 tasks to compute" in said(*target, "--dry-run", "--fresh")
+    assert "5 of 5 tasks are published: taken over" in said(*target)
+    with pytest.raises(HatchelError, match="train-images"):
+        call(*target[:-1], "trained on=pruned", "--fresh")
+
+
 def test_only_some_labels() -> None:
     result = coins("--only", "method=fair", "--seeds", "2")
     assert result.exit_code == 0

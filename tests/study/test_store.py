@@ -155,6 +155,7 @@ def test_published_records_are_taken_over_by_a_store_that_lacks_them(store: Stor
     assert store.publish([digest, toy(seed=3).digest()], records) == [digest]
     assert store.publish([digest], records) == []
     other = Store(tmp_path / "other").create()
+    assert other.published([digest, toy(seed=3).digest()], records) == [digest]
     assert other.adopt([digest, toy(seed=3).digest()], records) == [digest]
     assert other.record(digest) == store.record(digest)
     assert other.adopt([digest], records) == []
