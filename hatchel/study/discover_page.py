@@ -17,8 +17,9 @@ from hatchel.metrics._udr import rank_correlations
 from hatchel.report.findings import Findings, analyse
 from hatchel.report.page import rendered, write_report
 from hatchel.report.pictures import mosaic, moved, stops, traversed, typical
-from hatchel.report.style import new_figure, pixels_uri, png, svg
+from hatchel.report.style import ACCENT, OTHERS, WIDE, bare, new_figure, pixels_uri, png, styled, svg
 from hatchel.study.discover import Discovery, Standing
+from hatchel.study.figures import name_apart
 from hatchel.training.run import TrainedRun
 
 SURE, UNSURE = 0.8, 0.5
@@ -126,19 +127,21 @@ def _moves(found: Findings, d: int) -> str:
     return ", ".join(f"{names[i]} {change[i]:+.1f} sd" for i in largest if abs(change[i]) > 0.1)
 
 
+@styled
 def trade_off(rounds: Sequence[Sequence[Standing]]) -> Any:
-    """Agreement against what is explained; the last round large, the chosen one named first."""
-    figure = new_figure(3.2)
-    axes = figure.subplots()
+    """Agreement against what is explained: a line a candidate, from round to round, named where it ended."""
+    figure = new_figure(3.8, WIDE)
+    axes = bare(figure.subplots(), grid="both")
+    ways: dict[str, list[tuple[float, float]]] = {}
     for ranked in rounds:
-        last = ranked is rounds[-1]
-        for place, standing in enumerate(ranked):
-            x, y = float(np.mean(standing.explained)), float(np.mean(standing.agreement))
-            chosen = last and place == 0
-            axes.plot(x, y, "o", color="C1" if chosen else "C0", markersize=9 if last else 5, alpha=1 if last else 0.35)
-            if last or ranked is rounds[0]:
-                text = f"{standing.label}{' (chosen)' if chosen else ''}"
-                axes.annotate(text, (x, y), (4, 4), textcoords="offset points", fontsize=7, alpha=1 if last else 0.6)
+        for s in ranked:
+            ways.setdefault(s.label, []).append((float(np.mean(s.explained)), float(np.mean(s.agreement))))
+    last = [s.label for s in rounds[-1]]
+    for label, points in ways.items():
+        colour = ACCENT if label == last[0] else OTHERS[0]
+        axes.plot(*zip(*points, strict=True), "o-", color=colour, markersize=4, linewidth=0.8, alpha=0.5)
+        axes.plot(*points[-1], "o", color=colour, markersize=9 if label in last else 5)
     axes.set(xlabel="share of the variance that is reconstructed", ylabel="agreement between seeds (UDR)")
-    axes.margins(0.15)
+    axes.margins(0.08)
+    name_apart(axes, [(f"{k} (chosen)" if k == last[0] else k, *points[-1]) for k, points in ways.items()])
     return figure

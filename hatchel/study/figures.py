@@ -105,11 +105,11 @@ def named_means(frame: Frame, x: str, y: str, by: str, headings: tuple[str, str]
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    _name_apart(axes, means)
+    name_apart(axes, means)
     return figure
 
 
-def _name_apart(axes: Axes, points: Sequence[tuple[str, float, float]]) -> None:
+def name_apart(axes: Axes, points: Sequence[tuple[str, float, float]]) -> None:
     """Write names beside points, each on the side and at the distance where it covers the fewest others."""
     canvas = FigureCanvasAgg(axes.get_figure(root=True))
     canvas.draw()  # scales and margins are final from here on
