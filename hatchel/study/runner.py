@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Generator, Sequence
@@ -67,13 +68,13 @@ class Tally:
 
 @dataclass(frozen=True)
 class Forecast:
-    """The time of the tasks that have no record yet, from those, here or published, that differ in the seed alone."""
+    """The time of the tasks that have no record yet, from those, here or published, that are done."""
 
     tasks: int
     timed: int
     """Tasks of which an equal one with another seed is done."""
     seconds: float
-    """Of the timed ones, as many at once as the engine has slots for."""
+    """Of all, as many at once as the engine has slots for; an untimed one as the median of what is done. 0: none is."""
     slots: int
 
     def text(self) -> str:
@@ -81,18 +82,18 @@ class Forecast:
 
         >>> Forecast(40, 40, 3600, 2).text(), Forecast(40, 0, 0, 2).text()
         ('40 tasks to compute, 2 at once: roughly 1 h 0 min', '40 tasks to compute, 2 at once')
-        >>> Forecast(3, 2, 600, 1).text(), Forecast(0, 0, 0, 2).text()
+        >>> Forecast(3, 2, 900, 1).text(), Forecast(0, 0, 0, 2).text()
         ('3 tasks to compute: roughly 15 min (1 of them like none that was timed)', 'nothing left to compute')
         """
         if not self.tasks:
             return "nothing left to compute"
         head = f"{self.tasks} task{'s' * (self.tasks > 1)} to compute"
         head += f", {self.slots} at once" if min(self.tasks, self.slots) > 1 else ""
-        if not self.timed:
+        if not self.seconds:
             return head
         missing = self.tasks - self.timed
         note = f" ({missing} of them like none that was timed)" if missing else ""
-        return f"{head}: roughly {duration(self.seconds * self.tasks / self.timed)}{note}"
+        return f"{head}: roughly {duration(self.seconds)}{note}"
 
 
 def forecast(tasks: Sequence[Task], store: Store, engine: Engine, taken: Collection[str] = ()) -> Forecast:
@@ -101,12 +102,15 @@ def forecast(tasks: Sequence[Task], store: Store, engine: Engine, taken: Collect
     for digest, task in {task.digest(): task for task in tasks}.items():
         alike.setdefault(task.with_fields(seed=0).digest(), []).append(digest)
     left, timed, seconds = 0, 0, 0.0
+    known: list[float] = []
     for digests in alike.values():
         waiting = sum(digest not in taken and store.status(digest) == "waiting" for digest in digests)
-        done = [known for d in digests if (known := store.seconds(d)) is not None]
         left += waiting
-        timed += waiting if done else 0
-        seconds += waiting * sum(done) / len(done) if done else 0.0
+        if done := [found for d in digests if (found := store.seconds(d)) is not None]:
+            timed += waiting
+            seconds += waiting * sum(done) / len(done)
+            known += done
+    seconds += (left - timed) * statistics.median(known or [0.0])
     return Forecast(left, timed, seconds / engine.slots, engine.slots)
 
 

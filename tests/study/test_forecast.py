@@ -37,14 +37,20 @@ def test_kinds_of_task_are_timed_apart_and_divided_over_the_slots(tmp_path: Path
     assert found.text() == "10 tasks to compute, 4 at once: roughly 50 s"
 
 
-def test_what_was_never_timed_counts_as_the_rest_and_is_named(tmp_path: Path) -> None:
+def test_what_was_never_timed_counts_as_the_median_of_what_is_done_and_is_named(tmp_path: Path) -> None:
     store = Store(tmp_path).create()
     kept(store, Coin(seed=0, bias=0.1), 10.0)
     store.write_error(Coin(seed=1, bias=0.1), "the coin is broken")  # failed: not computed again
     tasks = [Coin(seed=s, bias=b) for b in (0.1, 0.3) for s in range(3)]
     found = forecast(tasks, store, Local(workers=1))
-    assert found == Forecast(4, 1, 10.0, 1)
+    assert found == Forecast(4, 1, 40.0, 1)
     assert found.text() == "4 tasks to compute: roughly 40 s (3 of them like none that was timed)"
+    # One that was halted meanwhile does not count for more than one; none like them is done.
+    for seed, seconds in ((1, 12.0), (2, 4000.0)):
+        kept(store, Coin(seed=seed, bias=0.1), seconds)
+    found = forecast(tasks, store, Local(workers=1))
+    assert found == Forecast(3, 0, 36.0, 1)
+    assert found.text() == "3 tasks to compute: roughly 36 s (3 of them like none that was timed)"
 
 
 def test_a_status_line_has_pace_and_rest(monkeypatch: pytest.MonkeyPatch) -> None:
