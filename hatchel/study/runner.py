@@ -73,14 +73,14 @@ class Forecast:
     tasks: int
     timed: int
     """Tasks of which an equal one with another seed is done."""
-    seconds: float
-    """Of all, as many at once as the engine has slots for; an untimed one as the median of what is done. 0: none is."""
+    seconds: float | None
+    """Of all, as many at once as the engine has slots for; an untimed one as the median of what is done, if any is."""
     slots: int
 
     def text(self) -> str:
         """In one line.
 
-        >>> Forecast(40, 40, 3600, 2).text(), Forecast(40, 0, 0, 2).text()
+        >>> Forecast(40, 40, 3600, 2).text(), Forecast(40, 0, None, 2).text()
         ('40 tasks to compute, 2 at once: roughly 1 h 0 min', '40 tasks to compute, 2 at once')
         >>> Forecast(3, 2, 900, 1).text(), Forecast(0, 0, 0, 2).text()
         ('3 tasks to compute: roughly 15 min (1 of them like none that was timed)', 'nothing left to compute')
@@ -89,7 +89,7 @@ class Forecast:
             return "nothing left to compute"
         head = f"{self.tasks} task{'s' * (self.tasks > 1)} to compute"
         head += f", {self.slots} at once" if min(self.tasks, self.slots) > 1 else ""
-        if not self.seconds:
+        if self.seconds is None:
             return head
         missing = self.tasks - self.timed
         note = f" ({missing} of them like none that was timed)" if missing else ""
@@ -110,7 +110,9 @@ def forecast(tasks: Sequence[Task], store: Store, engine: Engine, taken: Collect
             timed += waiting
             seconds += waiting * sum(done) / len(done)
             known += done
-    seconds += (left - timed) * statistics.median(known or [0.0])
+    if not known:
+        return Forecast(left, timed, None, engine.slots)
+    seconds += (left - timed) * statistics.median(known)
     return Forecast(left, timed, seconds / engine.slots, engine.slots)
 
 
