@@ -99,7 +99,7 @@ class Plan:
     spent: float = 0.0
     """Seconds."""
     costs: dict[str, float] = field(default_factory=dict[str, float])
-    """Seconds a step, by candidate."""
+    """Seconds a step, by candidate, in the last round that it took part in, or the trial."""
     overhead: float = 0.0
     """Seconds to measure a run."""
     sizes: list[int] = field(default_factory=list[int])
@@ -152,6 +152,8 @@ class Discovery:
                 steps = self.plan.sizes[number]
                 log(f"round {number + 1}: {len(labels)} candidates x {seeds} seeds, {steps:,} steps each")
                 self._run([self._task(label, s, steps) for label in labels for s in range(seeds)], on_progress)
+                for label in labels:  # what it costs now: the machine may have been busy during the trial
+                    self.plan.costs[label] = self._cost(label, seeds, steps)
                 found = [self._standing(label, seeds, steps) for label in labels]
                 self.plan.rounds.append(sorted(found, key=lambda s: -s.score))
         finally:
@@ -177,10 +179,14 @@ class Discovery:
         self._run(list(tasks.values()), on_progress)
         whole: list[float] = []
         for label, task in tasks.items():
-            record = self.store.record(task.digest())
-            self.plan.costs[label] = record["values"]["seconds_per_step"]
-            whole.append(record["seconds"] - TRIAL * self.plan.costs[label])
+            self.plan.costs[label] = self._cost(label, 1, TRIAL)
+            whole.append(self.store.record(task.digest())["seconds"] - TRIAL * self.plan.costs[label])
         self.plan.overhead = max(0.0, float(np.median(whole)))
+
+    def _cost(self, label: str, seeds: int, steps: int) -> float:
+        """Seconds a step, as a round's runs took it."""
+        records = [self.store.record(self._task(label, s, steps).digest()) for s in range(seeds)]
+        return float(np.mean([record["values"]["seconds_per_step"] for record in records]))
 
     def _size(self, number: int, labels: Sequence[str]) -> int:
         """Steps at the end of a round, so that it ends when its share of the time is used."""

@@ -95,6 +95,9 @@ def test_it_goes_on_where_it_was_and_says_what_it_found(
         "round 2: 1 candidates x 3 seeds, 4 steps each",
     ]  # fmt: skip
     assert [len(s.agreement) for s in last] == [3]
+    chosen = last[0]
+    of = [made.store.record(made._task(chosen.label, s, chosen.steps).digest())["values"] for s in range(3)]
+    assert made.plan.costs[chosen.label] == pytest.approx(np.mean([v["seconds_per_step"] for v in of]))
     assert last[0].label == made.plan.rounds[0][0].label
     again = search(tmp_path)
     monkeypatch.setattr(discover, "run_tasks", lambda *a, **k: pytest.fail("trained again"))
