@@ -80,6 +80,9 @@ def test_rounds_are_as_long_as_the_time_allows(tmp_path: Path, tiny: None) -> No
     # Half of 540 s, less the 30 s that are spent and 4 x 1 s of measuring; 2 seeds at 0.01 + 0.03 s a step.
     assert made._size(0, ["VAE", "beta-VAE 4"]) == int((270 - 30 - 4) / 0.08) // 50 * 50
     made.plan.sizes, made.plan.spent = [2950], 270.0
+    made.minutes = 30.0  # a minute is left for the end, not three
+    assert made._size(1, ["VAE"]) == int((1740 - 270 - 3 + 0.01 * 2950 * 2) / 0.03) // 50 * 50
+    made.minutes = 10.0
     # Two of three seeds go on from step 2,950.
     assert made._size(1, ["VAE"]) == int((540 - 270 - 3 + 0.01 * 2950 * 2) / 0.03) // 50 * 50
 
