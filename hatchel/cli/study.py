@@ -246,9 +246,11 @@ def publish(
     """
     from hatchel.cli.printing import print_json
     from hatchel.study.store import PUBLISHED, Store
+    from hatchel.study.study import MOST_SEEDS
 
     kept = Store(store)
-    tasks = _study(target, plugin).tasks(scale, store=kept)
+    study = _study(target, plugin)
+    tasks = [*study.tasks(scale, store=kept), *study.tasks(scale, MOST_SEEDS)]  # more seeds than its own are welcome
     folder = (out or PUBLISHED) / "records"
     new = kept.publish(dict.fromkeys(case.task.digest() for case in tasks), folder)
     if as_json:

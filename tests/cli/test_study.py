@@ -191,6 +191,12 @@ def test_what_is_published_is_not_ahead_and_asks_for_no_files(tmp_path: Path, mo
         call(*target[:-1], "trained on=pruned", "--fresh")
 
 
+def test_publishing_keeps_more_seeds_than_the_scale_has() -> None:
+    coins("--seeds", "5")
+    assert "10 new records" in said("publish", "test-coins", "--out", "kept")
+    assert "0 new records" in said("publish", "test-coins", "--out", "kept")
+
+
 def test_only_some_labels() -> None:
     result = coins("--only", "method=fair", "--seeds", "2")
     assert result.exit_code == 0
