@@ -35,8 +35,8 @@ ROUNDS = ((2, 1.0, 0.3), (3, 0.5, 0.65), (3, 0.25, 1.0))
 """Of each round: the seeds, the share of the portfolio that takes part, and the share of the time that is then used."""
 LONGEST = 100_000
 """Minutes, some ten weeks."""
-LEFT, AT_MOST = 0.1, 60.0
-"""Of the time, and in seconds, for the measuring and the page at the end."""
+LEFT, LEFT_SECONDS = 0.1, 60.0
+"""For the measuring and the page at the end: this share of the time, and no more than these seconds."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class Discovery:
         """Steps at the end of a round, so that it ends when its share of the time is used."""
         seeds, _, used = ROUNDS[number]
         whole = 60 * self.minutes
-        end = (whole - min(LEFT * whole, AT_MOST)) * used
+        end = (whole - min(LEFT * whole, LEFT_SECONDS)) * used
         slots = min(self.engine.slots, len(labels) * seeds)
         work = max(0.0, end - self.plan.spent) * slots - len(labels) * seeds * self.plan.overhead
         done, known = (self.plan.sizes[-1], ROUNDS[number - 1][0]) if number else (0, 0)
